@@ -47,15 +47,15 @@ _LONGEST_SHOWN = 100
 
 
 def _reject(name: str, value: object, allowed: str) -> Never:
-    raise InvalidArgument(f"{name} is {_shown(value)}; it must be {allowed}.")
+    raise InvalidArgument(f"{name} is {_text_of(value)}; it must be {allowed}.")
 
 
-def _shown(value: object) -> str:
+def _text_of(value: object) -> str:
     """What was given, as Python writes it; long things are cut, and 0.06999999999999999 is 0.07."""
-    written = repr(_plain(value) if type(value) is float else value)
-    if len(written) <= _LONGEST_SHOWN:
-        return written
-    return f"{written[: _LONGEST_SHOWN // 2]}... ({type(value).__name__})"
+    literal = repr(_plain(value) if type(value) is float else value)
+    if len(literal) <= _LONGEST_SHOWN:
+        return literal
+    return f"{literal[: _LONGEST_SHOWN // 2]}... ({type(value).__name__})"
 
 
 def _plain(number: float) -> float:
@@ -65,13 +65,13 @@ def _plain(number: float) -> float:
 
 
 @contextmanager
-def installed(what: str, extra: str) -> Iterator[None]:
+def installed(feature: str, extra: str) -> Iterator[None]:
     """What is done inside needs libraries that the extra brings."""
     try:
         yield
     except ImportError as missing:
         raise MissingExtra(
-            f"{what} need {missing.name or 'a library'}, which is not installed; "
+            f"{feature} need {missing.name or 'a library'}, which is not installed; "
             f"install the extra: pip install 'holdfast[{extra}]'."
         ) from missing
 
@@ -89,10 +89,10 @@ def texts(name: str, value: object) -> list[str]:
     allowed = "a list of texts"
     if isinstance(value, str | bytes) or not isinstance(value, Iterable):
         _reject(name, value, allowed)
-    found = items(name, value, allowed)
-    if not all(isinstance(each, str) for each in found):
+    values = items(name, value, allowed)
+    if not all(isinstance(each, str) for each in values):
         _reject(name, value, allowed)
-    return found
+    return values
 
 
 def items(name: str, value: object, allowed: str) -> list[Any]:

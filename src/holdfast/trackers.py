@@ -34,9 +34,9 @@ _Answered = TypeVar("_Answered", bound=Tracked)
 
 def track(answered: _Answered, tracker: Tracker, name: str | None = None) -> _Answered:
     """Tell a tracker what was answered, under a name (default: its question), and return it."""
-    told = answered.to_dict()
-    named = told["question"] if name is None else require.text("name", name)
-    tracker({"name": named, **{key: told[key] for key in (*_TEXTS, *_NUMBERS)}})
+    fields = answered.to_dict()
+    named = fields["question"] if name is None else require.text("name", name)
+    tracker({"name": named, **{key: fields[key] for key in (*_TEXTS, *_NUMBERS)}})
     return answered
 
 
@@ -49,12 +49,12 @@ def mlflow_tracker(run_id: str | None = None) -> Tracker:
     with require.installed("answers in MLflow", "mlflow"):
         mlflow: Any = importlib.import_module("mlflow")
 
-    def log(told: dict[str, Any]) -> None:
+    def log(fields: dict[str, Any]) -> None:
         run = run_id or (mlflow.active_run() or mlflow.start_run()).info.run_id
-        name = _UNNAMEABLE.sub("_", told["name"])[:_LONGEST_NAME]
-        numbers = {f"{name}/{key}": told[key] for key in _NUMBERS if told[key] is not None}
+        name = _UNNAMEABLE.sub("_", fields["name"])[:_LONGEST_NAME]
+        numbers = {f"{name}/{key}": fields[key] for key in _NUMBERS if fields[key] is not None}
         mlflow.log_metrics(numbers, run_id=run)
         for key in _TEXTS:
-            mlflow.MlflowClient().set_tag(run, f"{name}/{key}", str(told[key])[:_LONGEST_TAG])
+            mlflow.MlflowClient().set_tag(run, f"{name}/{key}", str(fields[key])[:_LONGEST_TAG])
 
     return log

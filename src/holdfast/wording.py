@@ -5,9 +5,9 @@ from __future__ import annotations
 __all__ = ["among_rows", "missing_rows", "percent", "plural"]
 
 
-def plural(number: int, one: str, many: str | None = None) -> str:
+def plural(number: int, singular: str, many: str | None = None) -> str:
     """1 question, 1,000 questions; `many` where it takes more than an s."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
+    return f"{number:,} {singular if number == 1 else many or singular + 's'}"
 
 
 def among_rows(used: tuple[int, int], rows: int, missing: tuple[int, int] = (0, 0)) -> str:
@@ -16,10 +16,10 @@ def among_rows(used: tuple[int, int], rows: int, missing: tuple[int, int] = (0, 
     Where some are missing: 4,870 of 5,000 rows, 130 missing.
     """
     lost = missing_rows(missing)
-    said = plural(rows, "row")
+    text = plural(rows, "row")
     if used[0] != rows:
-        said = f"{_between(used)} of {said}"
-    return f"{said}, {lost}" if lost else said
+        text = f"{_between(used)} of {text}"
+    return f"{text}, {lost}" if lost else text
 
 
 def missing_rows(missing: tuple[int, int]) -> str:

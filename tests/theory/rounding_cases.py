@@ -100,6 +100,7 @@ LOWER = {
     "parallel_log_levels",
     "post_selected_gaussian_log_level",
     "post_selected_log_level",
+    "share_difference_lower",
     "run_length_log_weight",
     "surprise_log_level",
     "tv_for_expected_error",

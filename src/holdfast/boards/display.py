@@ -57,8 +57,8 @@ def _draw(ax: Any, place: int, row: Standing, edges: tuple[float, float]) -> Non
         low = edges[0] if row.low is None else row.low
         high = edges[1] if row.high is None else row.high
         ax.hlines(place, low, high, color=colour, linewidth=3, alpha=0.5)
-        for end, told, mark in ((low, row.low, "<"), (high, row.high, ">")):
-            if told is None:
+        for end, value, mark in ((low, row.low, "<"), (high, row.high, ">")):
+            if value is None:
                 ax.plot([end], [place], mark, color=colour, markersize=6)
     if row.value is not None:
         ax.plot([row.value], [place], "o", color=colour, markersize=5)

@@ -71,14 +71,14 @@ class Leaderboard:
 
         require.text("metric", metric)
         self._texts: dict[str, str] = {}  # questions as the ledger spells them
-        said = None if y_range is None else bounds_pair(y_range, "y_range")
+        bounds = None if y_range is None else bounds_pair(y_range, "y_range")
         sample = open_sample(labels)  # what cannot be scored makes no ledger
         column = _label_column(sample.types, key, label)
-        self.metric = metric_of(metric, column, sample.types[column], said)
+        self.metric = metric_of(metric, column, sample.types[column], bounds)
         declared = BoardTerms(
             metric,
             column,
-            said,
+            bounds,
             require.flag("public", public),
             require.integer_at_least("wrong_claims", wrong_claims, 0),
             at="",
@@ -137,7 +137,7 @@ class Leaderboard:
             require.between("claim", claim, *self.metric.bounds)
         self._require_going_on()
         try:
-            values = self._read(predictions, Fields(name or _PREDICTION, key, value))
+            values = self._submission_of(predictions, Fields(name or _PREDICTION, key, value))
             column = self._attached(values, team, name)
         except InvalidArgument as error:
             why = str(error)
@@ -205,12 +205,12 @@ class Leaderboard:
         self.close()
 
     def __repr__(self) -> str:
-        found, items = self._history(), plural(self.holdout.rows, "item")
+        history, items = self._history(), plural(self.holdout.rows, "item")
         facts = [
             f"Leaderboard {self.holdout.name!r}: {self.metric.name} on {items}",
             self.holdout.budget.together,
-            plural(len(found.submissions), "submission"),
-            "nobody leads" if found.leader is None else f"{found.leader} leads",
+            plural(len(history.submissions), "submission"),
+            "nobody leads" if history.leader is None else f"{history.leader} leads",
         ]
         return " · ".join(facts)
 
@@ -241,16 +241,16 @@ class Leaderboard:
             self._texts[question] = self.holdout.boarding.text_of(question)
         return self._texts[question]
 
-    def _read(self, predictions: Any, fields: Fields) -> ColumnValues:
-        found = self.holdout.boarding.read(predictions, fields)
-        if found.values.has_nulls():
-            without = named_keys(found.order.keys.filter(found.values.is_null()), "has", "have")
+    def _submission_of(self, predictions: Any, fields: Fields) -> ColumnValues:
+        column = self.holdout.boarding.read(predictions, fields)
+        if column.values.has_nulls():
+            without = named_keys(column.order.keys.filter(column.values.is_null()), "has", "have")
             raise InvalidArgument(
-                f"{without} no prediction (missing, null or NaN) among {len(found.values):,}; give "
-                "one for every item."
+                f"{without} no prediction (missing, null or NaN) among {len(column.values):,}; "
+                "give one for every item."
             )
-        self.metric.require_scorable(found.values, found.type.kind)
-        return found
+        self.metric.require_scorable(column.values, column.type.kind)
+        return column
 
     def _attached(self, values: ColumnValues, team: str, name: str | None) -> str:
         """The submission's name on the board: the first one that this content had."""
@@ -276,8 +276,8 @@ class Leaderboard:
         """Attach what a submission is scored by, first what follows from it, under its name."""
         for ending in sorted(frames, reverse=True):  # who is on the board can be scored
             by = None if ending else team
-            found = self.holdout.attach(full + ending, frames[ending], value="value", by=by)
-        return found.column
+            attached = self.holdout.attach(full + ending, frames[ending], value="value", by=by)
+        return attached.column
 
     def _is_taken(self, full: str, endings: Iterable[str]) -> bool:
         """Whether something is called so; capital letters make no difference."""
@@ -320,13 +320,13 @@ class Leaderboard:
 
 def _label_column(columns: Iterable[str], key: str, label: str | None) -> str:
     """The column of labels: the one that is named, or the only one beside the key."""
-    others = [name for name in columns if name != key]
-    if label is None and len(others) == 1:
-        return others[0]
+    labels = [name for name in columns if name != key]
+    if label is None and len(labels) == 1:
+        return labels[0]
     wanted = label or _LABEL
-    if wanted not in others:
+    if wanted not in labels:
         raise InvalidArgument(
-            f"label names {no_column(wanted, others)} Say which column has the labels: label=."
+            f"label names {no_column(wanted, labels)} Say which column has the labels: label=."
         )
     return wanted
 

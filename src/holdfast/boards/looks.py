@@ -58,7 +58,7 @@ class BoardHistory:
         Who was shown to be better than a leader whom somebody else had beaten meanwhile meets that
         one next.
         """
-        met = [leader for one, leader in self.compared if one == submission]
+        met = [leader for name, leader in self.compared if name == submission]
         beaten = all((submission, leader) in self.better for leader in met)
         waits = beaten and submission not in self.leaders and self.leader not in met
         return self.leader if waits else None
@@ -103,22 +103,22 @@ def history_of(
             last.append(line)
             continue
         match _names(line.request.key, submissions):
-            case ["gate", one, other]:
-                compared.add((one, other))
-                if line.status == "shown" and line.question == spelled(metric.gain(one, other)):
-                    better.add((one, other))
-                    leaders += [one] if leaders[-1:] == [other] else []
-            case ["claim", one] if line.question == spelled(metric.average(one)):
-                claimed[one] = line.request.guess or 0.0
-                refuted |= {one} if line.status != "confirmed" else set()
+            case ["gate", name, other]:
+                compared.add((name, other))
+                if line.status == "shown" and line.question == spelled(metric.gain(name, other)):
+                    better.add((name, other))
+                    leaders += [name] if leaders[-1:] == [other] else []
+            case ["claim", name] if line.question == spelled(metric.average(name)):
+                claimed[name] = line.request.guess or 0.0
+                refuted |= {name} if line.status != "confirmed" else set()
                 if line.value is not None:
-                    scores[one] = Score(line.value, line.interval)
+                    scores[name] = Score(line.value, line.interval)
     exact = {line.question: line for line in last}
-    for one in submissions if exact else ():
-        found = exact.get(spelled(metric.average(one)))
-        if found is not None:
-            known = scores.get(one, Score(None, found.interval)).interval
-            scores[one] = Score(found.value, _both(found.interval, known), exact=True)
+    for name in submissions if exact else ():
+        recorded = exact.get(spelled(metric.average(name)))
+        if recorded is not None:
+            interval = scores.get(name, Score(None, recorded.interval)).interval
+            scores[name] = Score(recorded.value, _both(recorded.interval, interval), exact=True)
     return BoardHistory(
         submissions,
         tuple(leaders),
@@ -131,13 +131,13 @@ def history_of(
     )
 
 
-def _both(one: Interval, other: Interval) -> Interval:
+def _both(first: Interval, second: Interval) -> Interval:
     """Where both are true; the first alone, should they not meet."""
-    low, high = max(one.low, other.low), min(one.high, other.high)
-    return Interval(low, high) if low <= high else one
+    low, high = max(first.low, second.low), min(first.high, second.high)
+    return Interval(low, high) if low <= high else first
 
 
-def _names(key: str | None, known: Mapping[str, object]) -> list[str]:
+def _names(key: str | None, columns: Mapping[str, object]) -> list[str]:
     """What a key of a board names: the kind of look, and the submissions; nothing for others."""
     for kind, start in (("gate", _GATE), ("claim", _CLAIM)):
         if key is not None and key.startswith(start):
@@ -145,6 +145,6 @@ def _names(key: str | None, known: Mapping[str, object]) -> list[str]:
                 names = json.loads(key.removeprefix(start))
             except json.JSONDecodeError:
                 return []
-            if isinstance(names, list) and all(each in known for each in names):
+            if isinstance(names, list) and all(each in columns for each in names):
                 return [kind, *names]
     return []

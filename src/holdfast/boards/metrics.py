@@ -49,9 +49,9 @@ class Metric:
         """The question for the score of a submission."""
         return f"avg({self.row(column)})"
 
-    def gain(self, column: str, other: str) -> str:
+    def gain(self, column: str, against: str) -> str:
         """The question for how much better one submission is than another one, on average."""
-        better, worse = (column, other) if self.more_is_better else (other, column)
+        better, worse = (column, against) if self.more_is_better else (against, column)
         return f"difference({self.row(better)}, {self.row(worse)})"
 
     def require_scorable(self, values: pl.Series, kind: ValueKind | None) -> None:
@@ -107,8 +107,8 @@ def _error(name: str, label: str, kind: ColumnType, y_range: Range) -> Metric:
     truth = f"clip({identifier(label)}, {numeral(low)}, {numeral(high)})"
 
     def row(column: str) -> str:
-        said = f"clip({identifier(column)}, {numeral(low)}, {numeral(high)})"
-        return " * ".join([f"abs({said} - {truth})"] * power)
+        clipped = f"clip({identifier(column)}, {numeral(low)}, {numeral(high)})"
+        return " * ".join([f"abs({clipped} - {truth})"] * power)
 
     bounds = Range(0.0, (high - low) ** power)
     return Metric(name, bounds, False, ValueKind.NUMBER, row, allowed=y_range)
@@ -118,9 +118,9 @@ def _brier(name: str, label: str, kind: ColumnType, _: Range) -> Metric:
     positive = _positive(name, label, kind)
 
     def row(column: str) -> str:
-        said = f"clip({identifier(column)}, 0, 1)"
-        missed = f"(1 - {said})"
-        return f"case when {positive} then {missed} * {missed} else {said} * {said} end"
+        clipped = f"clip({identifier(column)}, 0, 1)"
+        missed = f"(1 - {clipped})"
+        return f"case when {positive} then {missed} * {missed} else {clipped} * {clipped} end"
 
     return Metric(name, _PROBABILITIES, False, ValueKind.NUMBER, row, allowed=_PROBABILITIES)
 
@@ -128,19 +128,19 @@ def _brier(name: str, label: str, kind: ColumnType, _: Range) -> Metric:
 def _log_loss(name: str, label: str, kind: ColumnType, _: Range) -> Metric:
     """The loss is in two columns, for either label: both follow from what was submitted."""
     positive, most = _positive(name, label, kind), -math.log(_FLOOR)
-    other = " (if not)"
+    suffix = " (if not)"
 
     def clipped(column: str) -> str:
         return f"clip({identifier(column)}, 0, {numeral(most)})"
 
     def row(column: str) -> str:
-        return f"case when {positive} then {clipped(column)} else {clipped(column + other)} end"
+        return f"case when {positive} then {clipped(column)} else {clipped(column + suffix)} end"
 
     def columns(values: pl.Series) -> _Columns:
         import polars as pl
 
         chance = values.cast(pl.Float64).clip(_FLOOR, 1.0 - _FLOOR)
-        return {"": -chance.log(), other: -(1.0 - chance).log()}
+        return {"": -chance.log(), suffix: -(1.0 - chance).log()}
 
     bounds = Range(0.0, most)
     return Metric(name, bounds, False, ValueKind.NUMBER, row, _PROBABILITIES, columns)

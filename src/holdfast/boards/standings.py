@@ -144,11 +144,11 @@ class Standings:
     @property
     def groups(self) -> list[list[Standing]]:
         """Those of one rank together: tied, as far as anything was shown."""
-        found: dict[int, list[Standing]] = {}
+        by_group: dict[int, list[Standing]] = {}
         for row in self.rows:
             if row.rank is not None:
-                found.setdefault(row.rank, []).append(row)
-        return list(found.values())
+                by_group.setdefault(row.rank, []).append(row)
+        return list(by_group.values())
 
     @property
     def promise(self) -> str:
@@ -205,14 +205,14 @@ class Standings:
 
     def to_csv(self) -> str:
         """A line for each submission."""
-        told = io.StringIO()
+        file = io.StringIO()
         names = [name for name in Standing.__slots__ if name not in ("also", "bounds")]
-        lines = csv.writer(told, lineterminator="\n")
+        lines = csv.writer(file, lineterminator="\n")
         lines.writerow([*names, "also"])
         for row in self.rows:
             plain = row.to_dict()
             lines.writerow([*(_inert(plain[name]) for name in names), _inert("; ".join(row.also))])
-        return told.getvalue()
+        return file.getvalue()
 
     def cells(self, row: Standing) -> tuple[str, str, str, str, str]:
         """A row as people read it."""
@@ -225,11 +225,11 @@ class Standings:
             return f"Nobody has submitted anything yet.\n{self.promise}{self._turned_away}"
         table = [_HEADS, *map(self.cells, self.rows)]
         wide = [max(len(line[place]) for line in table) for place in range(len(_HEADS))]
-        told = [
+        lines = [
             "  ".join(cell.ljust(size) for cell, size in zip(line, wide, strict=True)).rstrip()
             for line in table
         ]
-        return "\n".join([*told, self.promise + self._turned_away])
+        return "\n".join([*lines, self.promise + self._turned_away])
 
     __repr__ = __str__
 
@@ -304,7 +304,7 @@ def _status(history: BoardHistory, name: str) -> str:
         return _LEADS
     if name in history.leaders:
         return "led before"
-    compared = any(one == name for one, _ in history.compared)
+    compared = any(submission == name for submission, _ in history.compared)
     return "not shown to be better than the leader" if compared else "not compared yet"
 
 
@@ -315,8 +315,8 @@ def _ends(history: BoardHistory, metric: Metric) -> dict[str, tuple[float, float
         low, high = -high, -low
     ends = dict.fromkeys(history.submissions, (low, high))
     for name, score in history.scores.items():
-        one, other = score.interval
-        ends[name] = (one, other) if metric.more_is_better else (-other, -one)
+        lower, upper = score.interval
+        ends[name] = (lower, upper) if metric.more_is_better else (-upper, -lower)
     changed = True
     while changed:
         changed = False
@@ -342,21 +342,21 @@ def _ranks(history: BoardHistory, ends: Mapping[str, tuple[float, float]]) -> di
         name: 1
         + len(lows)
         - bisect_right(lows, ends[name][1])
-        + sum(ends[other][0] <= ends[name][1] for other in above[name])
+        + sum(ends[better][0] <= ends[name][1] for better in above[name])
         for name in placed
     }
 
 
 def _all_above(history: BoardHistory, name: str) -> set[str]:
     """Those that were shown to be better than it, or than one that was, and so on."""
-    found: set[str] = set()
-    due = [name]
-    while due:
-        worse = due.pop()
-        new = {better for better, other in history.better if other == worse} - found
-        found |= new
-        due += new
-    return found - {name}
+    above: set[str] = set()
+    stack = [name]
+    while stack:
+        worse = stack.pop()
+        new = {better for better, against in history.better if against == worse} - above
+        above |= new
+        stack += new
+    return above - {name}
 
 
 def _inert(cell: Any) -> Any:

@@ -101,11 +101,11 @@ class ReuseCertificate:
         return target
 
     def __str__(self) -> str:
-        said = self.statement
-        lines = sum(each["part_of"] is None for each in said["answers"])
+        facts = self.statement
+        lines = sum(each["part_of"] is None for each in facts["answers"])
         return (
-            f"Certificate of {said['name']!r}, made {self.made}: {plural(lines, 'answer')}, "
-            f"{plural(said['count'], 'entry', 'entries')}, newest hash {said['head'][:12]}, "
+            f"Certificate of {facts['name']!r}, made {self.made}: {plural(lines, 'answer')}, "
+            f"{plural(facts['count'], 'entry', 'entries')}, newest hash {facts['head'][:12]}, "
             f"{self.signed_by}"
         )
 
@@ -131,12 +131,12 @@ def certified(
     """The certificate of the entries that are read now, signed with a key; saved if named."""
     if path is not None:
         _require_target(path)  # before anything is read
-    found = ReuseCertificate(tuple(entries()))
+    certificate = ReuseCertificate(tuple(entries()))
     if key is not None:
-        found = found.signed(key)
+        certificate = certificate.signed(key)
     if path is not None:
-        found.save(path)
-    return found
+        certificate.save(path)
+    return certificate
 
 
 def _require_target(path: object) -> Path:

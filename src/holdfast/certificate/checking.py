@@ -54,11 +54,11 @@ def audit_certificate(
     except (ValueError, RecursionError) as error:
         return [Finding("file", False, f"it is no certificate, or no longer one: {error}")]
     again = retrace(Copied(rows), progress)
-    found = [_file(text, facts), *map(_of_a_copy, again.findings)]
+    findings = [_file(text, facts), *map(_of_a_copy, again.findings)]
     if again.places is not None:
-        found.append(_statement(facts, rows))
+        findings.append(_statement(facts, rows))
     newest = rows[-1][2] if rows else ""  # whatever the file says that it is
-    return [*found, *_signed({**facts, "head": newest}, signatures, key)]
+    return [*findings, *_signed({**facts, "head": newest}, signatures, key)]
 
 
 def read_certificate(path: Path) -> ReuseCertificate:
@@ -78,15 +78,15 @@ def unproven(path: Path) -> str | None:
             "nobody signed it, so that whoever had a copy may have written another history; ask "
             "its maker for a signed one."
         )
-    said = " and ".join(f"{each.key} ({each.who})" for each in signatures)
-    return f"signed with {said}; whose key that is, only --key KEY can compare."
+    signers = " and ".join(f"{each.key} ({each.who})" for each in signatures)
+    return f"signed with {signers}; whose key that is, only --key KEY can compare."
 
 
 def _signatures(facts: Any) -> tuple[Signature, ...]:
-    found = facts.get("signatures") if isinstance(facts, dict) else None
-    if not isinstance(found, list):
+    bodies = facts.get("signatures") if isinstance(facts, dict) else None
+    if not isinstance(bodies, list):
         raise ValueError("it has no list of signatures")
-    return tuple(map(Signature.read, found))
+    return tuple(map(Signature.read, bodies))
 
 
 def _signed(
@@ -95,14 +95,14 @@ def _signed(
     """Whether each signature is of this history, and one is by the key that was named."""
     wrong = [each for each in signatures if not each.holds_for(facts)]
     if wrong:
-        said = f"that of {wrong[0].who} with {wrong[0].key} is of something else"
-        return [Finding("signature", False, said)]
+        fault = f"that of {wrong[0].who} with {wrong[0].key} is of something else"
+        return [Finding("signature", False, fault)]
     if key is None:
         return []
     by = [each for each in signatures if each.key == key]
     if not by:
-        others = " and ".join(each.key for each in signatures) or "no key"
-        return [Finding("signature", False, f"it is signed with {others}, and not with {key}")]
+        keys = " and ".join(each.key for each in signatures) or "no key"
+        return [Finding("signature", False, f"it is signed with {keys}, and not with {key}")]
     return [Finding("signature", True, f"by {by[0].who} at {by[0].at}, with the key named")]
 
 
@@ -138,7 +138,9 @@ def _file(text: str, facts: Mapping[str, Any]) -> Finding:
         return Finding("file", False, f"it holds what no certificate does: {error}")
     if text != again:
         lines = zip_longest(text.split("\n"), again.split("\n"))
-        number = next(place for place, (one, other) in enumerate(lines, start=1) if one != other)
+        number = next(
+            place for place, (line, expected) in enumerate(lines, start=1) if line != expected
+        )
         return Finding("file", False, f"line {number} is not as it was written")
     if digest != facts.get("digest"):
         return Finding(
@@ -150,32 +152,32 @@ def _file(text: str, facts: Mapping[str, Any]) -> Finding:
 def _statement(facts: Mapping[str, Any], rows: tuple[Row, ...]) -> Finding:
     """Whether all that is said follows from the entries."""
     expected = ReuseCertificate(rows, "", "").statement
-    said = {name: value for name, value in facts.items() if name not in _OWN}
-    where = next(iter(_differing(said, json.loads(json.dumps(expected)))), None)
+    stated = {name: value for name, value in facts.items() if name not in _OWN}
+    where = next(iter(_differing(stated, json.loads(json.dumps(expected)))), None)
     if where is None:
-        return Finding("statement", True, f"{len(said)} points derived again from the entries")
+        return Finding("statement", True, f"{len(stated)} points derived again from the entries")
     writer, reader = facts.get("holdfast"), ReuseCertificate(()).version
-    other = f" (Holdfast {writer} wrote it; audit it with that version)" * (writer != reader)
-    return Finding("statement", False, f"{where} does not follow from the entries{other}")
+    hint = f" (Holdfast {writer} wrote it; audit it with that version)" * (writer != reader)
+    return Finding("statement", False, f"{where} does not follow from the entries{hint}")
 
 
-def _differing(said: Any, expected: Any, place: str = "") -> list[str]:
+def _differing(stated: Any, expected: Any, place: str = "") -> list[str]:
     """Where two values first differ, in words; nothing if they are alike."""
-    if alike(said, expected):
+    if alike(stated, expected):
         return []
-    match said, expected:
+    match stated, expected:
         case dict(), dict():
-            names = [*expected, *(name for name in said if name not in expected)]
-            pairs = [(name, said.get(name), expected.get(name)) for name in names]
+            names = [*expected, *(name for name in stated if name not in expected)]
+            pairs = [(name, stated.get(name), expected.get(name)) for name in names]
         case list(), list():
             pairs = [
                 (f"{number}", *both)
-                for number, both in enumerate(zip_longest(said, expected), start=1)
+                for number, both in enumerate(zip_longest(stated, expected), start=1)
             ]
         case _:
             return [place]
-    for name, one, other in pairs:
-        found = _differing(one, other, f"{place}, {name}" if place else str(name))
-        if found:
-            return found
+    for name, mine, theirs in pairs:
+        differences = _differing(mine, theirs, f"{place}, {name}" if place else str(name))
+        if differences:
+            return differences
     return [place or "what it says"]

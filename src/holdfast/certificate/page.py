@@ -156,18 +156,18 @@ _HEADINGS = ("", "Answer", "Question", "Who, when and why", "Rows", "Price")
 
 def page_of(certificate: ReuseCertificate) -> str:
     """The whole page."""
-    said, transcript = certificate.statement, certificate.transcript
-    title = f"Certificate of re-use: {said['name']}"
+    statement, transcript = certificate.statement, certificate.transcript
+    title = f"Certificate of re-use: {statement['name']}"
     parts = [
-        _head(certificate, said),
+        _head(certificate, statement),
         _signatures(certificate),
-        _promised(said, transcript),
+        _promised(statement, transcript),
         _answers(transcript),
         *_attached(transcript),
-        *_ended(said),
-        _theorems(said),
-        _limits(said),
-        _how_to_check(said),
+        *_ended(statement),
+        _theorems(statement),
+        _limits(statement),
+        _how_to_check(statement),
     ]
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -180,13 +180,13 @@ def page_of(certificate: ReuseCertificate) -> str:
     )
 
 
-def _head(certificate: ReuseCertificate, said: Mapping[str, Any]) -> str:
+def _head(certificate: ReuseCertificate, statement: Mapping[str, Any]) -> str:
     return (
         '<header><p class="over">Holdfast &middot; certificate of re-use</p>'
-        f"<h1>{_free(said['name'])}</h1>"
+        f"<h1>{_free(statement['name'])}</h1>"
         f"<p>Made {_time(certificate.made)} by Holdfast {escape(certificate.version)} from "
-        f"{plural(said['count'], 'ledger entry', 'ledger entries')}, the newest with the hash "
-        f'<code class="hash">{escape(said["head"])}</code></p></header>'
+        f"{plural(statement['count'], 'ledger entry', 'ledger entries')}, the newest with the hash "
+        f'<code class="hash">{escape(statement["head"])}</code></p></header>'
     )
 
 
@@ -205,13 +205,13 @@ def _signatures(certificate: ReuseCertificate) -> str:
     return f'<ul class="signed">{items}</ul>'
 
 
-def _promised(said: Mapping[str, Any], transcript: Transcript) -> str:
-    terms, spent = transcript.terms, said["spent"]
+def _promised(statement: Mapping[str, Any], transcript: Transcript) -> str:
+    terms, spent = transcript.terms, statement["spent"]
     questions = "any number" if terms.questions is None else f"{terms.questions:,}"
-    answered = sum(each["part_of"] is None for each in said["answers"])
+    answered = sum(each["part_of"] is None for each in statement["answers"])
     facts = {
         "Protected rows": f"{terms.rows:,}",
-        "Opened": _time(said["opened"]),
+        "Opened": _time(statement["opened"]),
         "Answers": f"{answered:,}",
         "All intervals true together": percent(terms.confidence_level)
         if terms.simultaneous
@@ -228,14 +228,14 @@ def _promised(said: Mapping[str, Any], transcript: Transcript) -> str:
     parted = f"<p>The failure probability is {escape(terms.parted)}.</p>" if terms.is_parted else ""
     none = "" if terms.simultaneous else " none"
     return (
-        f'<p class="promise{none}">{escape(said["promise"])}</p>'
+        f'<p class="promise{none}">{escape(statement["promise"])}</p>'
         f"<dl>{cells}</dl>"
-        f"<h2>What is assumed</h2><p>{_free(_sentence(said['assumes']))}</p>{parted}"
+        f"<h2>What is assumed</h2><p>{_free(_sentence(statement['assumes']))}</p>{parted}"
         f"<p>{_DESCRIBED.format(how=_HOW[terms.described]) if terms.describes else ''}"
         f"{'Other questions' if terms.describes else 'Questions'} "
-        f"are answered by <i>{escape(said['mechanism']['name'])}</i>: "
-        f"{escape(said['mechanism']['summary'])} {_NATS}</p>"
-        f'<h2>The table</h2><ul class="columns">{_items(said["columns"])}</ul>'
+        f"are answered by <i>{escape(statement['mechanism']['name'])}</i>: "
+        f"{escape(statement['mechanism']['summary'])} {_NATS}</p>"
+        f'<h2>The table</h2><ul class="columns">{_items(statement["columns"])}</ul>'
     )
 
 
@@ -292,8 +292,8 @@ def _table(lines: Sequence[Recorded]) -> Iterator[str]:
     """A table of many groups as one row, with its answers folded below it."""
     first, last = lines[0], lines[-1]
     numbers = f"{first.number or 0:,} to {last.number or 0:,}"
-    counted = Counter(line.status for line in lines)
-    statuses = ", ".join(f"{count:,} {status}" for status, count in counted.items())
+    by_status = Counter(line.status for line in lines)
+    statuses = ", ".join(f"{count:,} {status}" for status, count in by_status.items())
     nats = f"{sum(line.charge for line in lines):.4g} nats"
     bits = {f"{line.bits:.1f}" for line in lines if line.bits is not None}
     each = f"{min(bits, key=float)} bits and more<br>" if bits else ""
@@ -302,7 +302,7 @@ def _table(lines: Sequence[Recorded]) -> Iterator[str]:
         f'<td class="found"><b>{plural(len(lines), "answer")}</b><br>'
         f'<span class="status">{escape(statuses)}</span></td>',
         f"<td><code>{_free(first.request.table)}</code></td>",
-        f'<td class="who">{_who(first)}</td>',
+        f'<td class="who">{_asker(first)}</td>',
         '<td data-label="Rows">by group</td>',
         f'<td data-label="Price">{each}{nats}</td>',
     ]
@@ -323,9 +323,9 @@ def _rows(line: Recorded, parts: Sequence[Recorded], rows: int) -> Iterator[str]
     used = line.rows or (rows, rows)
     cells = [
         f'<td class="number">{"-" if line.number is None else f"{line.number:,}"}</td>',
-        f'<td class="found">{_found(line)}</td>',
-        f"<td><code>{_free(line.question)}</code>{_asked(line)}</td>",
-        f'<td class="who">{_who(line)}</td>',
+        f'<td class="found">{_result(line)}</td>',
+        f"<td><code>{_free(line.question)}</code>{_question(line)}</td>",
+        f'<td class="who">{_asker(line)}</td>',
         f'<td data-label="Rows">{escape(_row_count(used, rows, line.missing))}</td>',
         f'<td data-label="Price">{_price(line)}</td>',
     ]
@@ -343,17 +343,17 @@ def _rows(line: Recorded, parts: Sequence[Recorded], rows: int) -> Iterator[str]
         )
 
 
-def _found(each: Recorded) -> str:
+def _result(each: Recorded) -> str:
     """What is known, the bar of the interval, and what became of the question."""
     kind = " good" if each.status in _GOOD else " bad" if each.status in _BAD else ""
     verdict = f"{escape(each.verdict)}: " if each.verdict else ""
     interval = "" if each.side else f" {escape(each.interval_text)}"
     low, high = each.part_of_range
-    left = min(100.0, max(0.0, 100.0 * low))
-    width = min(100.0, max(left, 100.0 * high)) - left
+    offset = min(100.0, max(0.0, 100.0 * low))
+    width = min(100.0, max(offset, 100.0 * high)) - offset
     return (
         f"{verdict}<b>{escape(each.shown)}</b>{interval}"
-        f'<span class="range"><i style="left:{left:.2f}%;width:{width:.2f}%"></i></span>'
+        f'<span class="range"><i style="left:{offset:.2f}%;width:{width:.2f}%"></i></span>'
         f'<span class="status{kind}">{escape(each.status)}</span>{_in_words(each)}'
     )
 
@@ -364,7 +364,7 @@ def _in_words(each: Recorded) -> str:
     return "" if words is None else f'<span class="note why">{words}</span>'
 
 
-def _asked(each: Recorded) -> str:
+def _question(each: Recorded) -> str:
     """What was guessed, and by which method a described answer has its interval."""
     request, notes = each.request, []
     if request.guess is not None:
@@ -376,7 +376,7 @@ def _asked(each: Recorded) -> str:
     return "".join(f'<span class="note why">{note}</span>' for note in notes)
 
 
-def _who(each: Recorded) -> str:
+def _asker(each: Recorded) -> str:
     by = f"{_free(each.request.by)}, " if each.request.by else ""
     why = f'<span class="why">{_free(each.why)}</span>' if each.why else ""
     return f"{by}{_time(each.at)}{why}"
@@ -392,35 +392,35 @@ def _attached(transcript: Transcript) -> Iterator[str]:
         yield f"<h2>Columns that were attached</h2><ul>{_items(map(str, transcript.attached))}</ul>"
 
 
-def _ended(said: Mapping[str, Any]) -> Iterator[str]:
+def _ended(facts: Mapping[str, Any]) -> Iterator[str]:
     """What was closed, given up or is still waiting."""
-    closed, told = said["closed"], []
+    closed, notes = facts["closed"], []
     if closed is not None:
         after = "nothing new is" if closed["retired"] else "only described questions are"
-        told.append(f"Since {_time(closed['at'])} {after} answered: {_free(closed['why'])}.")
+        notes.append(f"Since {_time(closed['at'])} {after} answered: {_free(closed['why'])}.")
         if closed["successor"] is not None:
-            told.append(f"Ask {_free(closed['successor'])} instead.")
-    told += [
+            notes.append(f"Ask {_free(closed['successor'])} instead.")
+    notes += [
         f"<code>{_free(question)}</code> was never answered, and keeps its charge."
-        for question in said["given_up"]
+        for question in facts["given_up"]
     ]
-    if said["waiting"]:
-        told.append(
-            f"{plural(said['waiting'], 'look')} reserved and not yet answered; charged at worst."
+    if facts["waiting"]:
+        notes.append(
+            f"{plural(facts['waiting'], 'look')} reserved and not yet answered; charged at worst."
         )
-    if told:
-        items = "".join(f"<li>{each}</li>" for each in told)
+    if notes:
+        items = "".join(f"<li>{each}</li>" for each in notes)
         yield f"<h2>What was ended or never finished</h2><ul>{items}</ul>"
 
 
-def _theorems(said: Mapping[str, Any]) -> str:
-    if not said["theorems"]:
+def _theorems(statement: Mapping[str, Any]) -> str:
+    if not statement["theorems"]:
         return "<h2>What the intervals rest on</h2><p>There is no interval to rest on anything.</p>"
     cards = "".join(
         f'<div class="theorem"><h3>{escape(each["place"])} <code>{escape(each["name"])}</code></h3>'
         f'<p>{escape(each["statement"])}</p><p class="note">{escape(each["source"])}; behind '
         f"{plural(each['answers'], 'look or line', 'looks and lines')}.</p></div>"
-        for each in said["theorems"]
+        for each in statement["theorems"]
     )
     return (
         '<h2>What the intervals rest on</h2><p class="note">The theorems, as the software states '
@@ -429,21 +429,21 @@ def _theorems(said: Mapping[str, Any]) -> str:
     )
 
 
-def _limits(said: Mapping[str, Any]) -> str:
-    return f"<h2>What is not promised</h2><ul>{_items(said['limits'])}</ul>"
+def _limits(statement: Mapping[str, Any]) -> str:
+    return f"<h2>What is not promised</h2><ul>{_items(statement['limits'])}</ul>"
 
 
-def _how_to_check(said: Mapping[str, Any]) -> str:
+def _how_to_check(statement: Mapping[str, Any]) -> str:
     return (
         "<footer><h2>How to check it</h2><p>Ask whoever gave you this page for its other form, the "
         "file that <code>holdfast certificate NAME --output reuse.json</code> writes. It carries "
         "every entry of the ledger. On any machine, without the rows and without the ledger, "
         "<code>holdfast audit reuse.json</code> follows the chain of hashes, derives every "
         "interval again, and compares all that is said here. The newest hash must be "
-        f'<code class="hash">{escape(said["head"])}</code>. With <code>--key</code> and the public '
-        "key of whoever signed it, taken from where they publish it and not from this page, it "
-        "also shows that nobody else wrote it: the name and the key on this page are what its "
-        'writer says.</p><p class="note">It shows no row, no '
+        f'<code class="hash">{escape(statement["head"])}</code>. With <code>--key</code> and the '
+        "public key of whoever signed it, taken from where they publish it and not from this "
+        "page, it also shows that nobody else wrote it: the name and the key on this page are what "
+        'its writer says.</p><p class="note">It shows no row, no '
         "place where the rows are, and no fingerprint of them that means anything without the "
         "ledger's secret.</p></footer>"
     )
@@ -464,13 +464,13 @@ def _free(text: object) -> str:
 
 def _visible(text: object) -> str:
     """A text without markup; what is invisible in it is shown by its code."""
-    return escape(_TURNING.sub(lambda found: f"\\u{ord(found[0]):04x}", str(text)))
+    return escape(_TURNING.sub(lambda match: f"\\u{ord(match[0]):04x}", str(text)))
 
 
 def _time(at: object) -> str:
     """A time as people read it; anything else as it stands."""
     try:
-        shown = f"{datetime.fromisoformat(str(at)):%Y-%m-%d %H:%M} UTC"
+        text = f"{datetime.fromisoformat(str(at)):%Y-%m-%d %H:%M} UTC"
     except ValueError:
         return _free(at)
-    return f'<time datetime="{escape(str(at))}">{escape(shown)}</time>'
+    return f'<time datetime="{escape(str(at))}">{escape(text)}</time>'

@@ -152,12 +152,12 @@ class SigningKey:
 
 def public_key_of(text: str) -> str:
     """A public key that was named: as it is printed, or in a file that holds nothing else."""
-    said = text.strip()
-    path = require.file("key", said)
-    if not said.startswith(_ALGORITHM) and path.is_file():
-        said = path.read_text("utf-8", errors="replace").strip()
-    _bytes_of(said)
-    return said
+    key = text.strip()
+    path = require.file("key", key)
+    if not key.startswith(_ALGORITHM) and path.is_file():
+        key = path.read_text("utf-8", errors="replace").strip()
+    _bytes_of(key)
+    return key
 
 
 def user_key_path() -> Path:
@@ -175,21 +175,21 @@ def _signed_text(certificate: Mapping[str, Any], by: Signature) -> str:
 
 def _bytes_of(key: str) -> bytes:
     try:
-        found = b64decode(key.removeprefix(_ALGORITHM), validate=True)
+        raw = b64decode(key.removeprefix(_ALGORITHM), validate=True)
     except ValueError:
-        found = b""
-    if not key.startswith(_ALGORITHM) or len(found) != _KEY_BYTES:
+        raw = b""
+    if not key.startswith(_ALGORITHM) or len(raw) != _KEY_BYTES:
         raise InvalidArgument(
             f"key is {key[:60]!r}; it must be a public key, as `holdfast key` and the service "
             f"print it: {_ALGORITHM}..."
         )
-    return found
+    return raw
 
 
-def _name(what: str, text: str) -> str:
+def _name(label: str, text: str) -> str:
     if len(text) > _LONGEST or not text.isprintable() or text != text.strip():
         raise InvalidArgument(
-            f"{what} has {len(text):,} characters; it must be printable text of at most "
+            f"{label} has {len(text):,} characters; it must be printable text of at most "
             f"{_LONGEST}, without blanks at its ends."
         )
     return text

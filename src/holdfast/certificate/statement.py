@@ -82,18 +82,18 @@ class Support:
 
 def supports_of(transcript: Transcript) -> list[Support]:
     """The theorems behind everything that was answered, those that most rest on first."""
-    counted = Counter(_named(transcript))
-    known = registry()
+    uses = Counter(_named(transcript))
+    theorems = registry()
     return [
         Support(
             name,
-            known[name].place,
-            known[name].statement,
-            _SOURCES.get(known[name].source, SOURCES[known[name].source]),
+            theorems[name].place,
+            theorems[name].statement,
+            _SOURCES.get(theorems[name].source, SOURCES[theorems[name].source]),
             count,
         )
-        for name, count in sorted(counted.items(), key=lambda each: (-each[1], each[0]))
-        if name in known
+        for name, count in sorted(uses.items(), key=lambda each: (-each[1], each[0]))
+        if name in theorems
     ]
 
 
@@ -192,7 +192,7 @@ def statement_of(transcript: Transcript) -> dict[str, Any]:
         "closed": None if closed is None else closed._asdict(),
         "attached": [column.to_dict() for column in transcript.attached],
         "answers": view_of(transcript, budget.together).to_dicts(parts=True),
-        "given_up": [asked.offer.question for asked in transcript.abandoned],
+        "given_up": [each.offer.question for each in transcript.abandoned],
         "waiting": 0 if transcript.pending is None else len(transcript.pending.asked),
         "theorems": [support.to_dict() for support in supports_of(transcript)],
         "limits": list(limits_of(transcript)),
@@ -208,10 +208,10 @@ def promise_of(budget: Budget) -> str:
             "comparison, and every interval is the whole range."
         )
     some = "" if terms.promises else " of a described question"
-    given = f", {GIVEN_SIZES}" if terms.given_sizes else ""
+    sizes = f", {GIVEN_SIZES}" if terms.given_sizes else ""
     return (
         f"With probability at least {percent(terms.confidence_level)}, every interval{some} on "
-        f"this page contains the true value{given}, all of them together, although each question "
+        f"this page contains the true value{sizes}, all of them together, although each question "
         "may have been chosen after seeing the answers before it."
     )
 
@@ -236,13 +236,13 @@ def limits_of(transcript: Transcript) -> Iterator[str]:
         "way, or asked a copy of the ledger or a second ledger of the same rows, knows more than "
         "is counted here."
     )
-    brought = [each for each in transcript.attached if each.origin == "submitted"]
-    if brought:
+    submitted = [each for each in transcript.attached if each.origin == "submitted"]
+    if submitted:
         yield (
-            f"{plural(len(brought), 'column was', 'columns were')} brought later, and whoever "
+            f"{plural(len(submitted), 'column was', 'columns were')} brought later, and whoever "
             "brought them said that they were made without the protected rows. That is not checked."
         )
-    computed = len(list(transcript.attached)) - len(brought)
+    computed = len(list(transcript.attached)) - len(submitted)
     if computed:
         yield (
             f"{plural(computed, 'column was', 'columns were')} made with protected rows: known by "

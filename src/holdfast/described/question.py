@@ -50,13 +50,23 @@ from holdfast.described.rounded import (
 from holdfast.described.rule import Ground, Look, Rule, Told
 from holdfast.described.shares import GroupShare, Overlap, Share
 from holdfast.errors import InvalidQuestion, NotDescribed
-from holdfast.prior.parts import Part, Use, parts_of
+from holdfast.prior.parts import Part, Use, has_own_events, parts_of
 from holdfast.prior.undo import counted_value
 from holdfast.question import build
 from holdfast.question.expression import Expression, Op, ValueKind
 from holdfast.question.missing import may_be_missing
 from holdfast.question.row import RowValue, row_value
-from holdfast.statistics.derived import Conditional, as_counted, is_single
+from holdfast.statistics.derived import (
+    Conditional,
+    Derived,
+    Estimate,
+    Joined,
+    Stages,
+    all_parts,
+    as_counted,
+    is_derived,
+    is_single,
+)
 from holdfast.statistics.entry import Bound
 from holdfast.statistics.mean import GroupMean, Mean, rows_with_value, within_group
 from holdfast.statistics.moments import Variance
@@ -67,11 +77,14 @@ from holdfast.theory.base.concentration import BoundedMean, Concentration
 from holdfast.theory.direct.bounded_mean import outlier_floor_mass
 
 __all__ = [
+    "DescribedParts",
     "DescribedQuestion",
     "columns_read",
     "described",
     "described_again",
+    "described_answer",
     "is_at_the_floor",
+    "is_readable",
     "method_of",
     "sure_half_width",
 ]
@@ -141,13 +154,85 @@ class DescribedQuestion:
         raise TypeError(f"{self.text} is answered by its rule")
 
 
+@dataclass(frozen=True, slots=True)
+class DescribedParts:
+    """A statistic without a rule of its own: described questions that it follows from.
+
+    Each part has its own event at its own weight, and all events hold together. So the statistic's
+    own theorem turns the parts' intervals into its interval, at no further cost.
+    """
+
+    question: Derived
+    parts: tuple[DescribedQuestion, ...]
+
+    @property
+    def text(self) -> str:
+        return self.question.text
+
+    @property
+    def low(self) -> float:
+        return self.question.low
+
+    @property
+    def high(self) -> float:
+        return self.question.high
+
+    @property
+    def bits(self) -> float:
+        """The length of the longest part."""
+        return max(part.bits for part in self.parts)
+
+    @property
+    def stages(self) -> Stages:
+        return (self.parts,)
+
+    def join(self, parts: Sequence[Estimate]) -> Joined:
+        return self.question.join(parts)
+
+    def favourable(self, known: Sequence[Estimate | None]) -> list[tuple[float, ...]]:
+        return self.question.favourable(known)
+
+    def last_guess(self, guess: float, others: Sequence[float]) -> float:
+        return self.question.last_guess(guess, others)
+
+
 def columns_read(question: Statistic) -> tuple[str, ...]:
     """The columns that a question is about, described or not."""
     return question.columns if isinstance(question, DescribedQuestion) else columns_of(question)
 
 
+def described_answer(question: Bound, ground: Ground) -> DescribedQuestion | DescribedParts | None:
+    """The question with its rule, or else with the rules of its parts; None if neither covers it.
+
+    It was read by the prior of the ground: there every group is a part by itself.
+    """
+    return described(question, ground) or _described_parts(question, ground)
+
+
+def _described_parts(question: Bound, ground: Ground) -> DescribedParts | None:
+    if not is_derived(question):
+        return None
+    parts = []
+    for statistic in all_parts(question):
+        part = described(statistic, ground)
+        if part is None or not is_readable(statistic.text, ground):
+            return None
+        parts.append(part)
+    return DescribedParts(question, tuple(parts))
+
+
+def is_readable(text: str, ground: Ground) -> bool:
+    """Whether a text says all of a question: of a column attached later it has only the name."""
+    try:
+        return ground.prior.read(text).text == text
+    except InvalidQuestion:
+        return False
+
+
 def described(question: Bound, ground: Ground) -> DescribedQuestion | None:
-    """The question with its rule; None if none covers it, or it is refused a description."""
+    """The question with a rule of its own; None if it has none, or is refused a description."""
+    if not has_own_events(question):
+        return None
     try:
         uses = parts_of(question)
         bits = ground.prior.of(question).best
@@ -176,7 +261,7 @@ def _look(question: Bound, uses: Sequence[Use], ground: Ground) -> Look | None:
     main, *others = uses
     free = tuple(ground.log_level(use.part) for use in others if use.role == "free")
     if any(use.role == "plain" for use in others):
-        return None  # two means of different values: asked one by one
+        return None  # two means of different values: each has its own rule
     make = _LOOKS.get(main.part.kind)
     return None if make is None else make(question, main.part, free, ground)
 

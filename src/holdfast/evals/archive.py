@@ -75,16 +75,16 @@ class Source:
 
     def first(self) -> Mapping[str, Any] | None:
         """The JSON object of its first line, if that is one."""
-        _, line, what = next(self._lines())
+        _, line, place = next(self._lines())
         try:
-            return as_mapping(parsed(line, what), what)
+            return as_mapping(parsed(line, place), place)
         except InvalidArgument:
             return None
 
     def lines(self) -> Iterator[tuple[int, Mapping[str, Any]]]:
         """The number of each line, and its JSON object; empty lines say nothing."""
-        for number, line, what in self._lines():
-            yield number, as_mapping(parsed(line, what), what)
+        for number, line, place in self._lines():
+            yield number, as_mapping(parsed(line, place), place)
 
     def _lines(self) -> Iterator[tuple[int, bytes, str]]:
         """Each line that is not empty, and what to call it; read one by one."""
@@ -92,50 +92,50 @@ class Source:
             number = 0
             while line := file.readline(_LONGEST_LINE + 1):
                 number += 1
-                what = f"line {number:,} of {self}"
+                place = f"line {number:,} of {self}"
                 if len(line) > _LONGEST_LINE:
                     raise InvalidArgument(
-                        f"{what} has more than {_LONGEST_LINE:,} bytes; leave out what is no "
+                        f"{place} has more than {_LONGEST_LINE:,} bytes; leave out what is no "
                         "score, such as transcripts."
                     )
                 line = line.removeprefix(_MARK) if number == 1 else line
                 if line.strip():
-                    yield number, line, what
+                    yield number, line, place
 
 
-def parsed(content: bytes, what: str) -> Any:
+def parsed(content: bytes, place: str) -> Any:
     """The JSON value of some bytes."""
     if sum(map(content.count, (b",", b"[", b"{"))) > _MOST_VALUES:
         raise InvalidArgument(
-            f"{what} has more than {_MOST_VALUES:,} values; leave out what is no score, such as "
+            f"{place} has more than {_MOST_VALUES:,} values; leave out what is no score, such as "
             "transcripts, or write fewer items."
         )
     try:
         return json.loads(content)
     except (ValueError, RecursionError):  # also wrong UTF-8
         raise InvalidArgument(
-            f"{what} is no JSON, or is cut off; see that it was written to its end."
+            f"{place} is no JSON, or is cut off; see that it was written to its end."
         ) from None
 
 
-def as_mapping(value: Any, what: str) -> Mapping[str, Any]:
+def as_mapping(value: Any, place: str) -> Mapping[str, Any]:
     """A JSON object, as one."""
     if not isinstance(value, Mapping):
         raise InvalidArgument(
-            f"{what} is no JSON object but {type(value).__name__}; see that it is the file of "
+            f"{place} is no JSON object but {type(value).__name__}; see that it is the file of "
             "single items, and whole."
         )
     return value
 
 
 @contextmanager
-def lacking(what: str, tool: str) -> Iterator[None]:
+def lacking(feature: str, tool: str) -> Iterator[None]:
     """What a tool always writes is missing, or is something else."""
     try:
         yield
     except (AttributeError, IndexError, KeyError, TypeError):
         raise InvalidArgument(
-            f"{what} is not as {tool} writes it; write it again, or name the format that it is "
+            f"{feature} is not as {tool} writes it; write it again, or name the format that it is "
             "(format=, --format)."
         ) from None
 

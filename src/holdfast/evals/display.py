@@ -35,15 +35,15 @@ class GateDisplay:
             ax = new_axes(_WIDE, _HIGH)
         self.ax_, self.figure_ = ax, ax.figure
         places = range(1, len(self.history) + 1)
-        shown = [line.status == "shown" for line in self.history]
-        so_far = [sum(shown[:place]) for place in places]
+        promoted = [line.status == "shown" for line in self.history]
+        so_far = [sum(promoted[:place]) for place in places]
         ax.step([0, *places], [0, *so_far], where="post", color=_SHOWN)
         for status, colour in ((True, _SHOWN), (False, _NOT_SHOWN)):
-            mine = [place for place in places if shown[place - 1] is status]
+            mine = [place for place in places if promoted[place - 1] is status]
             label = "shown" if status else "not shown"
             ax.plot(mine, [so_far[place - 1] for place in mine], "o", color=colour, label=label)
         for place in places:
-            if shown[place - 1]:
+            if promoted[place - 1]:
                 name = (self.history[place - 1].why or "")[:_SHOWN_NAMES]
                 ax.annotate(name, (place, so_far[place - 1]), ha="right", va="bottom", fontsize=8)
         ax.set_xlabel("comparisons")

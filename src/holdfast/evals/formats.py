@@ -75,8 +75,8 @@ def is_helm_document(document: Any) -> bool:
 def read_helm(source: Source) -> EvalLog:
     """The mean of each statistic by instance; a trial is an epoch, a perturbation is a filter."""
     with lacking(f"the file {source}", "HELM"):
-        found = [_scored(instance) for instance in source.document]
-    return EvalLog(found)
+        scored = [_scored(instance) for instance in source.document]
+    return EvalLog(scored)
 
 
 def _scored(instance: Mapping[str, Any]) -> Scored:
@@ -104,8 +104,8 @@ def read_every_eval(source: Source) -> EvalLog:
     run = None
     for number, line in source.lines():
         with lacking(f"line {number:,} of {source}", "Every Eval Ever"):
-            told, run = line["evaluation"], line["evaluation_id"]
-            scores = {"score": told["score"], "is_correct": told["is_correct"]}
+            evaluation, run = line["evaluation"], line["evaluation_id"]
+            scores = {"score": evaluation["score"], "is_correct": evaluation["is_correct"]}
             name, result = line["evaluation_name"], line.get("evaluation_result_id")
             lines.append(
                 Scored(
@@ -133,7 +133,7 @@ def read_openai(source: Source) -> EvalLog:
     Other events, such as what was sampled, say only that there is such a sample. What is said of a
     sample again is its next epoch.
     """
-    told: dict[Any, dict[str, list[Any]]] = {}
+    events: dict[Any, dict[str, list[Any]]] = {}
     finished, run, task = False, None, None
     for number, line in source.lines():
         finished = finished or "final_report" in line
@@ -143,14 +143,14 @@ def read_openai(source: Source) -> EvalLog:
         if line.get("sample_id") is None:
             continue
         with lacking(f"line {number:,} of {source}", "OpenAI evals"):
-            values = told.setdefault(line["sample_id"], defaultdict(list))
+            values = events.setdefault(line["sample_id"], defaultdict(list))
             for name, value in _scores(line).items():
                 values[name].append(value)
     lines = [
         Scored(
             item, {name: each[epoch] for name, each in values.items() if epoch < len(each)}, epoch
         )
-        for item, values in told.items()
+        for item, values in events.items()
         for epoch in range(max(map(len, values.values()), default=1))
     ]
     return EvalLog(lines, ended=None if finished else "started", run=run, task=task)

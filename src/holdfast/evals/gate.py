@@ -96,8 +96,8 @@ class EvalGate:
     @property
     def incumbent(self) -> str | None:
         """Whom candidates are compared with; None before anybody was promoted."""
-        found = self.holdout.incumbent
-        return None if found is None else found.removesuffix(_suffix(next(iter(self._ranges))))
+        name = self.holdout.incumbent
+        return None if name is None else name.removesuffix(_suffix(next(iter(self._ranges))))
 
     def submit(
         self, name: str, scores: Any, digest: str | None = None, **how: Unpack[HowToRead]
@@ -111,15 +111,17 @@ class EvalGate:
         is the same. Items without a score are refused, or count as wrong: `missing="wrong"`.
         """
         require.text("name", name)
-        found: dict[str | None, Submission] = {}
+        submissions: dict[str | None, Submission] = {}
         for scorer, range_ in self._ranges.items():
             reading = how if scorer is None else how | HowToRead(score=scorer)
-            given = self._of_scorer(scores, scorer)
+            scored = self._of_scorer(scores, scorer)
             bounds = _UNIT if range_ is None else range_
-            found[scorer] = submission_of(given, self.holdout.rows, self.key, bounds, **reading)
-        for submitted in found.values():
+            submissions[scorer] = submission_of(
+                scored, self.holdout.rows, self.key, bounds, **reading
+            )
+        for submitted in submissions.values():
             self._require_task(name, submitted.scoring.get("task"))
-        for scorer, submitted in found.items():
+        for scorer, submitted in submissions.items():
             self._attach(name, scorer, submitted, digest)
 
     def compare(
@@ -145,18 +147,18 @@ class EvalGate:
         """
         margin, scorer = _margin(min_gain, no_worse_than), self._scorer(score)
         against = self.opponent(incumbent, scorer)
-        one, other = self._column(candidate, scorer), self._column(against, scorer)
-        if one.column == other.column:
+        column, opponent_column = self._column(candidate, scorer), self._column(against, scorer)
+        if column.column == opponent_column.column:
             raise InvalidArgument(
                 f"{candidate!r} and {against!r} are one submission; compare a candidate with "
                 "another one."
             )
-        _require_same_scoring(candidate, one.scoring, against, other.scoring)
+        _require_same_scoring(candidate, column.scoring, against, opponent_column.scoring)
         question, least = _claim(
-            one.name, other.name, self._ranges[scorer], margin, self._condition(where)
+            column.name, opponent_column.name, self._ranges[scorer], margin, self._condition(where)
         )
-        said = why or f"{candidate} against {against}"
-        answer = self.holdout.gate(question, at_least=least, differing=differing, why=said)
+        reason = why or f"{candidate} against {against}"
+        answer = self.holdout.gate(question, at_least=least, differing=differing, why=reason)
         return Verdict(
             candidate=candidate,
             incumbent=against,
@@ -168,7 +170,7 @@ class EvalGate:
             looks=answer.left.account.gates,
             left=answer.left.candidates_left,
             receipt=answer.receipt,
-            unmatched=self._unmatched.get(one.name, 0),
+            unmatched=self._unmatched.get(column.name, 0),
             question=answer.question,
             together=answer.left.together,
             repeated=answer.repeated,
@@ -190,20 +192,20 @@ class EvalGate:
 
     def require_comparable(self, candidate: str, scores: ItemScores, against: str) -> None:
         """Refuse scores that were made otherwise than a submission, before they are submitted."""
-        made = scoring_in(scores, self.holdout.rows)
-        made.pop("items", None)  # what is stored of them is keyed
-        _require_same_scoring(candidate, made, against, self._column(against, None).scoring)
+        scoring = scoring_in(scores, self.holdout.rows)
+        scoring.pop("items", None)  # what is stored of them is keyed
+        _require_same_scoring(candidate, scoring, against, self._column(against, None).scoring)
 
     def opponent(self, name: str | None = None, score: str | None = None) -> str:
         """Whom a candidate would be compared with: this submission, or the incumbent."""
-        found = self.incumbent if name is None else name
-        if found is None:
+        opponent = self.incumbent if name is None else name
+        if opponent is None:
             raise InvalidArgument(
                 "there is no incumbent to compare with; name a submission to compare with, or make "
                 "one the incumbent: gate.promote(name) (--first)."
             )
-        self._column(found, self._scorer(score))
-        return found
+        self._column(opponent, self._scorer(score))
+        return opponent
 
     def promote_if_better(
         self,
@@ -275,7 +277,7 @@ class EvalGate:
     def _attach(
         self, name: str, scorer: str | None, submitted: Submission, digest: str | None
     ) -> None:
-        column, known = name + _suffix(scorer), digest or submitted.run
+        column, run = name + _suffix(scorer), digest or submitted.run
         # What is declared to be made by others is not compared with what has its name.
         declared = {} if digest is None else {"digest": digest}
         self.holdout.attach(
@@ -283,7 +285,7 @@ class EvalGate:
             submitted.values,
             bounds=self._ranges[scorer] or bool,
             missing=submitted.missing,
-            digest=None if known is None else _identity(known, submitted.scoring) + _suffix(scorer),
+            digest=None if run is None else _identity(run, submitted.scoring) + _suffix(scorer),
             scoring={**submitted.scoring, **declared},
         )
         self._unmatched[column] = submitted.unmatched
@@ -292,9 +294,9 @@ class EvalGate:
         wanted = name + _suffix(scorer)
         columns = {each.name: each for each in self.holdout.columns}
         if wanted not in columns:
-            known = [repr(each) for each in columns]
-            some = ", ".join(known[-_LISTED:]) or "nothing"
-            more = f" and {len(known) - _LISTED:,} before" if len(known) > _LISTED else ""
+            names = [repr(each) for each in columns]
+            some = ", ".join(names[-_LISTED:]) or "nothing"
+            more = f" and {len(names) - _LISTED:,} before" if len(names) > _LISTED else ""
             raise InvalidArgument(
                 f"{name!r} was not submitted here; there is {some}{more}. Submit its scores first."
             )
@@ -314,27 +316,30 @@ def _ranges(score: _Scales) -> Mapping[str | None, Range | None]:
     }
 
 
-def _identity(known: str, scoring: Mapping[str, str]) -> str:
+def _identity(run: str, scoring: Mapping[str, str]) -> str:
     """What a submission is known by: its digest or run, and how it was scored."""
-    text = ":".join([known, *(told for name, told in scoring.items() if name != "items")])
+    text = ":".join([run, *(value for name, value in scoring.items() if name != "items")])
     return text if len(text) <= _LONGEST_IDENTITY else sha256(text.encode()).hexdigest()
 
 
 def _require_same_scoring(
-    candidate: str, one: Mapping[str, str] | None, against: str, other: Mapping[str, str] | None
+    candidate: str,
+    scoring: Mapping[str, str] | None,
+    against: str,
+    opponent_scoring: Mapping[str, str] | None,
 ) -> None:
     """Refuse to compare what was made in different ways, as far as both say how."""
-    mine_all, theirs_all = one or {}, other or {}
+    mine_all, theirs_all = scoring or {}, opponent_scoring or {}
     for name in _COMPARED:
         mine, theirs = mine_all.get(name), theirs_all.get(name)
         if mine is None or theirs is None or mine == theirs:
             continue
         if name == "items":
-            said = f"{candidate!r} and {against!r} are about different items, by their hashes"
+            difference = f"{candidate!r} and {against!r} are about different items, by their hashes"
         else:
-            said = f"{candidate!r} has the {name} {mine!r}, and {against!r} has {theirs!r}"
+            difference = f"{candidate!r} has the {name} {mine!r}, and {against!r} has {theirs!r}"
         raise InvalidArgument(
-            f"{said}; compare submissions of one task, format, filter and scorer (--score, "
+            f"{difference}; compare submissions of one task, format, filter and scorer (--score, "
             "--filter)."
         )
 
@@ -360,14 +365,14 @@ def _margin(min_gain: float, no_worse_than: float | None) -> float:
 
 
 def _claim(
-    one: str, other: str, range_: Range | None, margin: float, where: str | None
+    column: str, opponent: str, range_: Range | None, margin: float, where: str | None
 ) -> tuple[str, float]:
     """The question, and what its answer has to be above.
 
     The average gain of some items is above the margin if and only if, over all items, the average
     is above 0 of what those gain beyond it. A score that is missing is the lowest there is.
     """
-    first, second = identifier(one), identifier(other)
+    first, second = identifier(column), identifier(opponent)
     if where is None:
         return f"difference({first}, {second})", margin
     lowest = "false" if range_ is None else numeral(range_.low)

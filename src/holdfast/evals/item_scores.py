@@ -83,7 +83,7 @@ def item_scores(log: EvalLog, wanted: Wanted, format_: str, file: str) -> ItemSc
     epochs = _epochs(lines, log.epochs, wanted.epochs, file)
     numbers = _numbers(lines, log.planned, scorer, file)
     _require_in_range(numbers, wanted.bounds, scorer, file)
-    missing = [item for item, told in numbers.items() if len(told) < epochs]
+    missing = [item for item, runs in numbers.items() if len(runs) < epochs]
     if missing and not (wanted.missing_is_wrong or partial):
         raise InvalidArgument(
             f"{_named(missing, 'has', 'have')} no score under {scorer!r} in {file} (missing, null "
@@ -92,7 +92,7 @@ def item_scores(log: EvalLog, wanted: Wanted, format_: str, file: str) -> ItemSc
     if wanted.missing_is_wrong:
         for item in missing:
             numbers[item] += [wanted.bounds[0]] * (epochs - len(numbers[item]))
-    scores = {item: _average(told, wanted.bounds) for item, told in numbers.items() if told}
+    scores = {item: _average(runs, wanted.bounds) for item, runs in numbers.items() if runs}
     return ItemScores(
         items=tuple(scores),
         scores=tuple(scores.values()),
@@ -127,31 +127,31 @@ def _filtered(
     lines: Sequence[Scored], wanted: str | None, file: str
 ) -> tuple[str | None, Sequence[Scored]]:
     """The lines of one filter."""
-    found = dict.fromkeys(line.filter for line in lines if line.filter is not None)
-    if not found and wanted is None:
+    filters = dict.fromkeys(line.filter for line in lines if line.filter is not None)
+    if not filters and wanted is None:
         return None, lines
-    chosen = _one_of("filter", wanted, found, file)
-    return chosen, lines if len(found) == 1 else [line for line in lines if line.filter == chosen]
+    chosen = _one_of("filter", wanted, filters, file)
+    return chosen, lines if len(filters) == 1 else [line for line in lines if line.filter == chosen]
 
 
-def _one_of(what: str, wanted: str | None, found: Iterable[str], file: str) -> str:
+def _one_of(kind: str, wanted: str | None, values: Iterable[str], file: str) -> str:
     """The one that is wanted, or the only one there is."""
-    known = list(found)
-    if wanted in known:
+    names = list(values)
+    if wanted in names:
         return wanted
-    listed = ", ".join(map(repr, known[:_LISTED])) + (", ..." if len(known) > _LISTED else "")
-    if wanted is not None or not known:
+    listed = ", ".join(map(repr, names[:_LISTED])) + (", ..." if len(names) > _LISTED else "")
+    if wanted is not None or not names:
         named = "" if wanted is None else f" {wanted!r}"
         raise InvalidArgument(
-            f"there is no {what}{named} in {file}; "
-            + (f"it has {listed}." if known else "give a file that has one, or leave it out.")
+            f"there is no {kind}{named} in {file}; "
+            + (f"it has {listed}." if names else "give a file that has one, or leave it out.")
         )
-    if len(known) > 1:
+    if len(names) > 1:
         raise InvalidArgument(
-            f"there are {plural(len(known), what)} in {file} ({listed}); choose one: {what}= "
-            f"(--{what})."
+            f"there are {plural(len(names), kind)} in {file} ({listed}); choose one: {kind}= "
+            f"(--{kind})."
         )
-    return known[0]
+    return names[0]
 
 
 def _epochs(lines: Sequence[Scored], logged: int | None, wanted: int | None, file: str) -> int:
@@ -170,11 +170,11 @@ def _epochs(lines: Sequence[Scored], logged: int | None, wanted: int | None, fil
     most, declared = max(Counter(line.item for line in lines).values()), logged or wanted or 1
     if most > declared:
         many = f"{plural(most, 'try', 'tries')} for {plural(declared, 'epoch')}"
-        said = f"{file} has an item with {many}"
+        problem = f"{file} has an item with {many}"
         raise InvalidArgument(
-            f"{said}; average over all of them: epochs={most} (--epochs {most})."
+            f"{problem}; average over all of them: epochs={most} (--epochs {most})."
             if logged is None
-            else f"{said} that it declares; write the log again, of one run."
+            else f"{problem} that it declares; write the log again, of one run."
         )
     return declared
 
@@ -183,12 +183,12 @@ def _numbers(
     lines: Sequence[Scored], planned: Sequence[ItemId], scorer: str, file: str
 ) -> dict[ItemId, list[float]]:
     """The numbers of each item, also of one that was planned and never tried."""
-    found: dict[ItemId, list[Any]] = {line.item: [] for line in lines}
+    by_item: dict[ItemId, list[Any]] = {line.item: [] for line in lines}
     for item, scores, *_ in lines:
         value = scores.get(scorer)
         if _is_told(value):
-            found[item].append(value)
-    types = {type(value) for told in found.values() for value in told}
+            by_item[item].append(value)
+    types = {type(value) for runs in by_item.values() for value in runs}
     if not (types <= {bool} or types <= {int, float}):
         kinds = " and ".join(sorted(_TYPES.get(each, each.__name__) for each in types))
         raise InvalidArgument(
@@ -196,8 +196,8 @@ def _numbers(
             "alone."
         )
     if types != {float}:
-        found = {item: list(map(_float, told)) for item, told in found.items()}
-    return found | {item: [] for item in planned if item not in found}
+        by_item = {item: list(map(_float, runs)) for item, runs in by_item.items()}
+    return by_item | {item: [] for item in planned if item not in by_item}
 
 
 def _is_told(value: Any) -> bool:
@@ -217,7 +217,7 @@ def _require_in_range(
 ) -> None:
     low, high = bounds
     outside = [
-        item for item, told in numbers.items() if told and not low <= min(told) <= max(told) <= high
+        item for item, runs in numbers.items() if runs and not low <= min(runs) <= max(runs) <= high
     ]
     if outside:
         raise InvalidArgument(
@@ -226,32 +226,32 @@ def _require_in_range(
         )
 
 
-def _average(told: Sequence[float], bounds: tuple[float, float]) -> float:
+def _average(runs: Sequence[float], bounds: tuple[float, float]) -> float:
     """The mean, which rounding may not put outside the range."""
-    if len(told) == 1:
-        return told[0]
+    if len(runs) == 1:
+        return runs[0]
     low, high = bounds
-    return min(high, max(low, math.fsum(told) / len(told)))
+    return min(high, max(low, math.fsum(runs) / len(runs)))
 
 
 def _digests(lines: Sequence[Scored], file: str) -> dict[ItemId, str]:
     """What each item's content is known by, where the log says so."""
-    found: dict[ItemId, str] = {}
+    digests: dict[ItemId, str] = {}
     for line in lines:
-        if line.digest is not None and found.setdefault(line.item, line.digest) != line.digest:
+        if line.digest is not None and digests.setdefault(line.item, line.digest) != line.digest:
             raise InvalidArgument(
                 f"{_named([line.item], 'is', 'are')} two different items in {file} by their "
                 "hashes; keep the runs of different data sets apart."
             )
-    return found
+    return digests
 
 
-def _named(items: Sequence[ItemId], one: str, many: str) -> str:
+def _named(items: Sequence[ItemId], singular: str, many: str) -> str:
     """How many items, the first three of them, and a verb that fits."""
     listed = ", ".join(_cut(repr(item)) for item in items[:_SHOWN])
     more = ", ..." if len(items) > _SHOWN else ""
-    return f"{plural(len(items), 'item')} ({listed}{more}) {one if len(items) == 1 else many}"
+    return f"{plural(len(items), 'item')} ({listed}{more}) {singular if len(items) == 1 else many}"
 
 
-def _cut(written: str) -> str:
-    return written if len(written) <= _LONGEST_SHOWN else f"{written[:_LONGEST_SHOWN]}..."
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."

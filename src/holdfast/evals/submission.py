@@ -94,7 +94,7 @@ def read(
         require.one_of("missing", ("refuse", "wrong"), missing) == "wrong",
     )
     try:
-        name = _found(source) if format is None else require.one_of("format", [*FORMATS], format)
+        name = _detected(source) if format is None else require.one_of("format", [*FORMATS], format)
         log = FORMATS[name](source)
         if not log.lines:
             raise InvalidArgument(f"the file {source} has no items; give one that has some.")
@@ -106,7 +106,7 @@ def read(
         ) from None
 
 
-def _found(source: Source) -> str:
+def _detected(source: Source) -> str:
     """The format that a file is in."""
     match source.head[:4]:
         case b"PK\x03\x04":
@@ -200,8 +200,8 @@ def submission_of(
             "missing is 'wrong', which is for logs and mappings from items to scores; give one of "
             "those, or every item a score."
         )
-    given = {item: score for item, score in scores.items() if not _is_missing(score)}
-    return Submission(given, None, max(0, rows - len(given)))
+    scored = {item: score for item, score in scores.items() if not _is_missing(score)}
+    return Submission(scored, None, max(0, rows - len(scored)))
 
 
 def scoring_in(scores: ItemScores, rows: int) -> dict[str, str]:
@@ -209,14 +209,14 @@ def scoring_in(scores: ItemScores, rows: int) -> dict[str, str]:
 
     `items` is a digest of what all items hold, where the log has a hash of each of them.
     """
-    known = {
+    settings = {
         "format": "table" if scores.format in _TABLES else scores.format,
         "task": scores.task,
         "filter": scores.filter,
         "scorer": scores.scorer,
         "items": _items_digest(scores) if len(scores) == rows else None,
     }
-    return {name: told for name, told in known.items() if told is not None}
+    return {name: value for name, value in settings.items() if value is not None}
 
 
 def _items_digest(scores: ItemScores) -> str | None:

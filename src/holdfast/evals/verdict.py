@@ -54,13 +54,13 @@ class Verdict:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
-        said = {"promote": self.promote, "status": self.status, "value": None}
-        return said | {"low": self.bound, "high": None, "bound": self.bound, **asdict(self)}
+        fields = {"promote": self.promote, "status": self.status, "value": None}
+        return fields | {"low": self.bound, "high": None, "bound": self.bound, **asdict(self)}
 
     @property
     def claim(self) -> str:
         """What was to be shown, for people."""
-        what = "" if self.scorer is None else f" on {self.scorer}"
+        where = "" if self.scorer is None else f" on {self.scorer}"
         rows = "" if self.where is None else f" where {self.where}"
         if self.min_gain < 0:
             margin = f"is not worse than {self.incumbent} by {-self.min_gain:g} or more"
@@ -68,16 +68,16 @@ class Verdict:
             margin = f"is better than {self.incumbent}"
         else:
             margin = f"is better than {self.incumbent} by more than {self.min_gain:g}"
-        return f"{self.candidate} {margin}{what}{rows}"
+        return f"{self.candidate} {margin}{where}{rows}"
 
     @property
     def _counted(self) -> str:
-        left = "" if self.left is None else f", {plural(self.left, 'candidate')} left"
-        return f"look {self.looks:,}{left}"
+        remaining = "" if self.left is None else f", {plural(self.left, 'candidate')} left"
+        return f"look {self.looks:,}{remaining}"
 
     def __str__(self) -> str:
-        said = f"promote: {self.claim}" if self.promote else f"not shown: that {self.claim}"
-        facts = [said, f"for {self.holds_for}", self.together, self._counted]
+        parts = f"promote: {self.claim}" if self.promote else f"not shown: that {self.claim}"
+        facts = [parts, f"for {self.holds_for}", self.together, self._counted]
         if self.unmatched:
             facts.append(f"{plural(self.unmatched, 'item')} without a score counted as wrong")
         if self.repeated:
@@ -87,8 +87,8 @@ class Verdict:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        said, *facts = (html.escape(each) for each in str(self).split(" · "))
-        return f"<div><b>{said}</b><br><small>{' &middot; '.join(facts)}</small></div>"
+        headline, *facts = (html.escape(each) for each in str(self).split(" · "))
+        return f"<div><b>{headline}</b><br><small>{' &middot; '.join(facts)}</small></div>"
 
     def to_markdown(self) -> str:
         """A table for the summary of a job."""
@@ -101,7 +101,7 @@ class Verdict:
             "items without a score": f"{self.unmatched:,}",
             "receipt": f"`{self.receipt}`",
         }
-        lines = [f"| {name} | {_cell(told)} |" for name, told in rows.items()]
+        lines = [f"| {name} | {_cell(cell)} |" for name, cell in rows.items()]
         return "\n".join(["| gate | |", "|---|---|", *lines, ""])
 
 

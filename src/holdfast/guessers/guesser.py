@@ -145,7 +145,7 @@ class Guessing:
 
     def wishes(self, asks: Sequence[Wish]) -> list[Wish]:
         """To check what is guessed of each that is asked for, where something is."""
-        found = list(asks)
+        requests = list(asks)
         by_guesser: dict[int, list[int]] = {}
         for place, wish in enumerate(asks):
             first = self._first(wish.question)
@@ -159,8 +159,8 @@ class Guessing:
                 claim = guesser.claim(guess, asks[place].tolerance)
                 if not claim[0] < claim[1]:
                     raise InvalidArgument(f"{guesser.name} claims {claim}, which is no interval.")
-                found[place] = replace(asks[place], claim=claim, guess=guess)
-        return found
+                requests[place] = replace(asks[place], claim=claim, guess=guess)
+        return requests
 
     def _first(self, statistic: Statistic) -> int | None:
         """Which guesser covers it."""

@@ -136,8 +136,8 @@ def _address(secret: bytes, statistic: Statistic) -> bytes:
 
 def _noisy(value: float, scale: float, noise: Noise) -> float:
     """The value with noise of exactly the normal law, both rounded to the grid, in the range."""
-    drawn = NORMAL.draw(noise, max(1, math.ceil(scale * _GRID)))
-    return min(_GRID, max(0, math.floor(value * _GRID + 0.5) + drawn)) / _GRID
+    step = NORMAL.draw(noise, max(1, math.ceil(scale * _GRID)))
+    return min(_GRID, max(0, math.floor(value * _GRID + 0.5) + step)) / _GRID
 
 
 # The best score so far, raised only by what is clearly better: the Ladder, with an interval.
@@ -184,8 +184,8 @@ class LastBest:
         if lesson.tolerance is not None and high - low > 2 * lesson.tolerance * (1 + 1e-9):
             return state
         key = (lesson.range.low, lesson.range.high)
-        known = state.get(key, lesson.value)
-        best = max(known, lesson.value) if self.better == "higher" else min(known, lesson.value)
+        before = state.get(key, lesson.value)
+        best = max(before, lesson.value) if self.better == "higher" else min(before, lesson.value)
         return MappingProxyType({**state, key: best})
 
     def covers(self, state: _Best, statistic: Statistic) -> bool:

@@ -10,6 +10,7 @@ from holdfast import require
 from holdfast.described.question import sure_half_width
 from holdfast.errors import HoldfastError, InvalidArgument, Refused, ToleranceTooLoose
 from holdfast.holdout.answer import Answer
+from holdfast.holdout.batch import has_description, is_described
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.guess import Guess
 from holdfast.holdout.idempotency import retold
@@ -90,7 +91,9 @@ def is_silent(
     desk: Desk, question: Bound, number: float | None, guess: Guess, tolerance: float | None
 ) -> bool:
     """Whether it would say nothing, whatever the answers to come; `number` is guessed of it."""
-    if not is_derived(question) or not desk.transcript.terms.promises:
+    if not is_derived(question) or has_description(question):
+        return False  # what a rule tells is told with the answer
+    if not desk.transcript.terms.promises:
         return False  # baselines promise nothing, and show what they find
     parts = [part for stage in batches(question, numbers=number is not None) for part in stage]
     wishes = [wish_of(desk, part, guess, tolerance) for part in parts]
@@ -280,7 +283,7 @@ def _with_alternative(desk: Desk, question: Bound, refusal: Refused) -> Refused:
     found = ruled(desk, question)
     if found is None:
         return refusal
-    part = sure_half_width(found.rule)
+    part = sure_half_width(found.rule) if is_described(found) else None
     most = "" if part is None else f" of at most {part * (found.high - found.low):.4g}"
     return type(refusal)(
         f"{refusal} Without a half-width it is answered by its description, at its own{most}.",

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias, TypeGuard
 
 from holdfast import require
-from holdfast.described.question import DescribedQuestion
+from holdfast.described.question import DescribedParts, DescribedQuestion
 from holdfast.errors import InvalidArgument, LedgerTampered
 from holdfast.ledger.entries import Recorded
 from holdfast.ledger.limits import ROUNDED_ENDS, lies_in
@@ -28,6 +28,7 @@ __all__ = [
     "LookFound",
     "by_mechanism",
     "fulfilling",
+    "has_description",
     "is_by_name",
     "is_described",
     "looks_found",
@@ -91,6 +92,11 @@ def looks_found(
 def is_described(question: object) -> TypeGuard[DescribedQuestion]:
     """Whether a rule of its own answers it."""
     return isinstance(question, DescribedQuestion)
+
+
+def has_description(question: object) -> TypeGuard[DescribedQuestion | DescribedParts]:
+    """Whether it is answered by its description: by one rule, or by those of its parts."""
+    return isinstance(question, DescribedQuestion | DescribedParts)
 
 
 def is_by_name(question: Statistic) -> bool:

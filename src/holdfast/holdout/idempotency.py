@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from holdfast.errors import InvalidArgument, InvalidQuestion, LedgerTampered
 from holdfast.holdout.answer import Answer
-from holdfast.holdout.batch import is_described
+from holdfast.holdout.batch import has_description
 from holdfast.holdout.budget import Budget, budget_of
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.question_kind import kind_after
@@ -45,7 +45,7 @@ def left_after(desk: Desk, keys: Sequence[str]) -> dict[str | None, Budget]:
 
 def left_for_more(desk: Desk, question: Bound, looks: Iterable[Recorded], left: Budget) -> Budget:
     """What is left for more questions like one that was answered by these looks."""
-    if is_described(question):
+    if has_description(question):
         return left
     try:
         kind = kind_after(question, looks, left.terms, once=desk.once)

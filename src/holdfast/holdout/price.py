@@ -10,7 +10,7 @@ from typing import Any
 
 from holdfast.described.question import sure_half_width
 from holdfast.errors import BudgetExhausted, Refused, Shortfall
-from holdfast.holdout.batch import by_mechanism, is_described
+from holdfast.holdout.batch import by_mechanism, has_description, is_described
 from holdfast.holdout.budget import Budget
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.guess import Guess
@@ -317,7 +317,8 @@ def cost_of(desk: Desk, question: Bound | Labelled, guess: Guess, tolerance: flo
     several = isinstance(question, Labelled)
     members = [one for _, one in question.members] if isinstance(question, Labelled) else [question]
     price = _price_of(desk, members, guess, tolerance)
-    bits = [member.bits for member in members if is_described(member)]
+    bits = [member.bits for member in members if has_description(member)]
+    described = len(bits) == len(members)
     part = None if several else _sure_part(desk, members[0], price, tolerance)
     first = members[0] if is_single(members[0]) else None
     unit = 1.0 if first is None else first.unit(desk.transcript.terms.rows)
@@ -326,9 +327,9 @@ def cost_of(desk: Desk, question: Bound | Labelled, guess: Guess, tolerance: flo
         None if part is None else part * (members[0].high - members[0].low),
         price.least,
         price.most,
-        price.questions,
+        min(price.questions, len(members)) if described else price.questions,
         None if part is None else part / unit,
-        max(bits) if len(bits) == len(members) else None,
+        max(bits) if described else None,
         price.left,
         price.left_after,
         candidates=desk.budget().more_candidates if guess.gated else None,
@@ -348,7 +349,7 @@ def _sure_part(desk: Desk, question: Bound, price: _Price, tolerance: float | No
 def _left_for(desk: Desk, questions: Sequence[Bound], tolerance: float | None) -> Budget:
     """What is left for more like these questions."""
     terms, once = desk.transcript.terms, desk.once
-    asked = [each for each in questions if not is_described(each)]
+    asked = [each for each in questions if not has_description(each)]
     parts = [part for each in asked for stage in _stages(each, once) for part in stage]
     known = {part.text for part in parts if desk.stored(_asked(desk, part, tolerance))}
     return desk.budget().for_more_of(

@@ -10,8 +10,12 @@ from functools import partial
 
 from holdfast import require
 from holdfast.data.sample import Sample
-from holdfast.described.question import DescribedQuestion, described
-from holdfast.described.rule import Ground
+from holdfast.described.question import (
+    DescribedParts,
+    DescribedQuestion,
+    described_answer,
+    is_readable,
+)
 from holdfast.errors import InvalidArgument, InvalidQuestion, Refused, ToleranceTooTight
 from holdfast.holdout.attach import differing
 from holdfast.holdout.batch import is_described
@@ -57,8 +61,8 @@ __all__ = [
 
 def described_question(
     desk: Desk, question: Question, text: str | None = None, *, together: bool = False
-) -> DescribedQuestion | None:
-    """The question with the rule that answers it exactly; None if it goes to the ledger.
+) -> DescribedQuestion | DescribedParts | None:
+    """The question with the rules that answer it exactly; None if it goes to the ledger.
 
     `text` is what it was read from, if it was. One that is asked `together` with others on one
     event does not go to the ledger, which would take each.
@@ -76,32 +80,27 @@ def is_describable(desk: Desk, question: Question) -> bool:
     """Whether there is a rule for it, whether or not the ledger has a narrower answer."""
     if desk.ground is None:
         return False
-    return described(desk.ground.prior.read(question), desk.ground) is not None
+    return described_answer(desk.ground.prior.read(question), desk.ground) is not None
 
 
 def ruled(
     desk: Desk, question: Bound, *, was_read: bool = False, together: bool = False
-) -> DescribedQuestion | None:
-    """The statistic with the rule that answers it exactly; None if it goes to the ledger.
+) -> DescribedQuestion | DescribedParts | None:
+    """The statistic with the rules that answer it exactly; None if it goes to the ledger.
 
     `was_read` tells that it was read from its canonical text.
     """
-    if desk.ground is None or not (was_read or _is_told(desk.ground, question.text)):
+    ground = desk.ground
+    if ground is None or not (was_read or is_readable(question.text, ground)):
         return None
-    found = described(question, desk.ground)
+    found = described_answer(question if was_read else ground.prior.read(question.text), ground)
     return None if found is None or (not together and _is_long(desk, found)) else found
 
 
-def _is_told(ground: Ground, text: str) -> bool:
-    """Whether its text says it: of a column that was attached later it only has the name."""
-    try:
-        return ground.prior.read(text).text == text
-    except InvalidQuestion:
-        return False
-
-
-def _is_long(desk: Desk, found: DescribedQuestion) -> bool:
+def _is_long(desk: Desk, found: DescribedQuestion | DescribedParts) -> bool:
     """Whether the ledger has a narrower answer to a question with a long description."""
+    if isinstance(found, DescribedParts):
+        return any(_is_long(desk, part) for part in found.parts)
     if not desk.transcript.terms.promises:
         return False
     t = desk.half_width(None, found)
@@ -333,7 +332,7 @@ class ClaimGrounds:
     """
 
     gated: bool = False
-    described: Callable[[], DescribedQuestion | None] = lambda: None
+    described: Callable[[], DescribedQuestion | DescribedParts | None] = lambda: None
     moment: float | None = None
 
     def of(self, wish: Wish) -> Wish:

@@ -97,10 +97,10 @@ class AttachedColumn:
         """Whether its values are there; of a computed one they come after its name."""
         return self.kept is not None or not self.is_computed
 
-    def is_same(self, other: AttachedColumn) -> bool:
+    def is_same(self, column: AttachedColumn) -> bool:
         """Whether it is the same column, whoever attached it and under whatever name."""
         facts = (self.identity, self.type, self.bounds, self.keyless)
-        return facts == (other.identity, other.type, other.bounds, other.keyless)
+        return facts == (column.identity, column.type, column.bounds, column.keyless)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values; how it was scored, if that is said."""
@@ -132,12 +132,12 @@ class AttachedColumn:
         return cls(**{**plain, **facts})
 
     def __str__(self) -> str:
-        same = f", the same as {self.column}" if self.is_alias else ""
+        alias = f", the same as {self.column}" if self.is_alias else ""
         bounds = "" if self.bounds is None else f" in [{self.bounds.low:g}, {self.bounds.high:g}]"
         by = f" by {self.by}" if self.by else ""
         waiting = "" if self.ready else ", its values are not there yet"
         return (
-            f"{self.name}: {self.origin}, {self.type}{bounds}{same}, {self.known_by}, "
+            f"{self.name}: {self.origin}, {self.type}{bounds}{alias}, {self.known_by}, "
             f"attached {self.at}{by}{waiting}"
         )
 
@@ -191,10 +191,10 @@ class Attachments:
     @classmethod
     def read(cls, bodies: Sequence[Mapping[str, Any]], table: Iterable[str]) -> Attachments:
         """Those of a table with these columns, after entries that `bodies` wrote."""
-        found, named = cls(), tuple(table)
+        attachments, named = cls(), tuple(table)
         for body in bodies:
-            found = found.after(body, named)
-        return found
+            attachments = attachments.after(body, named)
+        return attachments
 
     def bodies(self) -> list[dict[str, Any]]:
         """Entries that come to the same, for a checkpoint."""
@@ -211,8 +211,8 @@ class Attachments:
         if body["kind"] == _ATTACH:
             return self._attached(AttachedColumn.read(body), table)
         if body["kind"] == _VALUES:
-            kept = ValuesKept(body["salt"], body["mark"], body["at"])
-            return self._valued(body["column"], kept)
+            values = ValuesKept(body["salt"], body["mark"], body["at"])
+            return self._valued(body["column"], values)
         if body["kind"] in BOARDING:
             return replace(self, board=self.board.after(body))
         return self._promoted(Promotion(*(body[name] for name in Promotion.__slots__)), table)
@@ -220,11 +220,11 @@ class Attachments:
     def _attached(self, column: AttachedColumn, table: Iterable[str]) -> Attachments:
         first = self.first_of(column.identity)
         if first is None:
-            known = column.column == column.name
+            consistent = column.column == column.name
         else:
-            known = column.column == first.name and column.is_same(first)
+            consistent = column.column == first.name and column.is_same(first)
             column = replace(column, kept=first.kept)
-        if not known or self.taken(column.name, table) is not None:
+        if not consistent or self.taken(column.name, table) is not None:
             raise ValueError(f"it cannot attach {column.name!r} now")
         return replace(
             self,
@@ -233,12 +233,12 @@ class Attachments:
             _firsts={column.identity: column.name, **self._firsts},
         )
 
-    def _valued(self, name: str, kept: ValuesKept) -> Attachments:
+    def _valued(self, name: str, values: ValuesKept) -> Attachments:
         column = self.columns[name]
         if column.ready or column.is_alias:
             raise ValueError(f"it cannot give {name!r} values now")
-        same = (each for each in self if each.column == name)
-        now_kept = {each.name: replace(each, kept=kept) for each in same}
+        aliases = (each for each in self if each.column == name)
+        now_kept = {each.name: replace(each, kept=values) for each in aliases}
         return replace(self, columns={**self.columns, **now_kept})
 
     def _promoted(self, promotion: Promotion, table: Iterable[str]) -> Attachments:
@@ -248,11 +248,11 @@ class Attachments:
             raise ValueError(f"it cannot promote {promotion.name!r}")
         return replace(self, promotions=(*self.promotions, promotion))
 
-    def taken(self, name: str, others: Iterable[str]) -> str | None:
+    def taken(self, name: str, columns: Iterable[str]) -> str | None:
         """The name, of these and `others`, that is the same but for capital letters."""
         wanted = name.casefold()
-        found = self._names.get(wanted)
-        return found or next((each for each in others if each.casefold() == wanted), None)
+        attached = self._names.get(wanted)
+        return attached or next((each for each in columns if each.casefold() == wanted), None)
 
     def first_of(self, identity: tuple[str, str]) -> AttachedColumn | None:
         """The first name of the column that this is."""
@@ -287,10 +287,10 @@ class Attachments:
         is told by its digest. What was computed is told by nothing that may be public: every entry
         has a nonce of its own, so that noise never tells whether two columns hold the same.
         """
-        found = self.among(columns)
-        if any(each.is_computed for each in found):
+        attached = self.among(columns)
+        if any(each.is_computed for each in attached):
             return secrets.token_hex(16)
-        prints = {each.name: each.digest for each in found}
+        prints = {each.name: each.digest for each in attached}
         return sha256(canonical(prints).encode()).hexdigest() if prints else None
 
 

@@ -23,7 +23,8 @@ from holdfast.data.fingerprint import fingerprint
 from holdfast.data.missing import columns_with_missing
 from holdfast.data.sample import Sample
 from holdfast.data.sampling import Clustered, measured, sampling_to_dict
-from holdfast.described.question import columns_read
+from holdfast.described.question import columns_read, described_answer
+from holdfast.described.rule import Ground
 from holdfast.errors import HoldfastError, InvalidQuestion, LedgerTampered, Refused
 from holdfast.ledger.chain import Row, canonical, verify
 from holdfast.ledger.checkpoint import FiledPlace, Kept, place_of
@@ -42,7 +43,7 @@ from holdfast.mechanisms.mechanism import Offer, Wish
 from holdfast.mechanisms.reveal import REVEAL
 from holdfast.mechanisms.terms import Terms
 from holdfast.statistics.derived import is_single
-from holdfast.statistics.entry import Bound
+from holdfast.statistics.entry import Bound, Table
 from holdfast.statistics.mean import known_variance
 from holdfast.statistics.recorded import asked_again, recorded_statistic
 from holdfast.statistics.statistic import Statistic
@@ -156,10 +157,10 @@ def retrace(source: Audited, progress: Callable[[int, int], None] | None = None)
     """What the entries alone say: the chain, and everything derived again from them."""
     transcript = Transcript()
     try:
-        kept, entries = source.kept(), source.news()  # in this order: others may be asking
+        checkpoint, entries = source.kept(), source.news()  # in this order: others may be asking
         sealed = " and sealed" if source.unchecked is None else "; its seal was not compared"
         chain = Finding("chain", True, f"{len(entries):,} entries, unbroken{sealed}")
-        promises, places = _follow(transcript, _told(entries, progress), kept)
+        promises, places = _follow(transcript, _with_progress(entries, progress), checkpoint)
         if not promises.fine:
             return Retraced([chain, promises], transcript)
         whole = [_failure_probability(transcript), _unfinished(transcript), *_closed(transcript)]
@@ -168,13 +169,15 @@ def retrace(source: Audited, progress: Callable[[int, int], None] | None = None)
     return Retraced([chain, promises, *whole], transcript, places)
 
 
-def _told(entries: Sequence[Row], progress: Callable[[int, int], None] | None) -> Iterator[Row]:
+def _with_progress(
+    entries: Sequence[Row], progress: Callable[[int, int], None] | None
+) -> Iterator[Row]:
     """The entries, with word of how many are done; the end is told even if it is not reached."""
     many = len(entries)
     try:
-        for done, entry in enumerate(entries):
-            if progress is not None and done % _TOLD_EVERY == 0:
-                progress(done, many)
+        for count, entry in enumerate(entries):
+            if progress is not None and count % _TOLD_EVERY == 0:
+                progress(count, many)
             yield entry
     finally:
         if progress is not None:
@@ -182,13 +185,13 @@ def _told(entries: Sequence[Row], progress: Callable[[int, int], None] | None) -
 
 
 def _follow(
-    transcript: Transcript, entries: Iterable[Row], kept: Kept | None
+    transcript: Transcript, entries: Iterable[Row], checkpoint: Kept | None
 ) -> tuple[Finding, list[FiledPlace]]:
     """Fold the entries one by one; each is derived from what was before it.
 
     A checkpoint must be what the fold had come to. What is to be filed is told, too.
     """
-    unseen = None if kept is None else checkpoint_of(kept)
+    unseen = None if checkpoint is None else checkpoint_of(checkpoint)
     places: list[FiledPlace] = []
     for entry in entries:
         seq, text, _ = entry
@@ -235,27 +238,37 @@ def _telling_fault(transcript: Transcript, lines: Sequence[dict[str, Any]]) -> s
     """Whether what is told follows from its looks, and what was told before is what is named."""
     opening, terms, table = transcript.opening, transcript.terms, transcript.table
     once = kind_of(opening.mechanism["name"]).once
+    ground = ground_of(terms, opening.table)
     for line in lines:
         request, number = Request.read(line["request"]), line["line"]
         if "parts" not in line:
             if transcript.lines[number - 1].question != request.question:
                 return f", line {number}: it is not the one that was asked for"
             continue
+        looks = [_look(transcript, part) for part in line["parts"]]
         try:
-            question = asked_again(request.question, table)
+            described = _described(request.question, looks, ground)
+            by_rules = described if request.verb == "ask" else None
+            question = by_rules or asked_again(request.question, table)
         except HoldfastError:
             return f", line {number}: its question cannot be read"
         if not _is_in_range(request, question):
             return f", line {number}: its range is not that of its question"
-        looks = [_look(transcript, part) for part in line["parts"]]
-        followed = rebuilt(request, question, looks, terms, once=once)
-        told = transcript.told_of(request.question)
-        earlier = [each for each in told if each.number is not None and each.number < number]
+        followed = rebuilt(request, question, looks, terms, once=once, described=described)
+        stored = transcript.told_of(request.question)
+        earlier = [each for each in stored if each.number is not None and each.number < number]
         again = whole(request, question, followed, earlier, terms)
         for name in (*again, "implied"):
             if not alike(line.get(name, 0), again.get(name, 0)):
                 return f", line {number}: its {name} does not follow from its looks"
     return None
+
+
+def _described(text: str, looks: Sequence[Recorded], ground: Ground | None) -> Bound | None:
+    """A question with the rules that answer it, if some of its looks are at its description."""
+    if ground is None or all(each.bits is None for each in looks):
+        return None
+    return described_answer(ground.prior.read(text), ground)
 
 
 def _is_in_range(request: Request, question: Bound) -> bool:
@@ -266,10 +279,10 @@ def _is_in_range(request: Request, question: Bound) -> bool:
 def _look(transcript: Transcript, number: int) -> Recorded:
     """The look of this number; some were given up."""
     answers = transcript.answers
-    found = answers[bisect_left(answers, number, key=lambda each: each.look or 0)]
-    if found.look != number:
+    answer = answers[bisect_left(answers, number, key=lambda each: each.look or 0)]
+    if answer.look != number:
         raise LookupError(f"look {number} was never answered")
-    return found
+    return answer
 
 
 def _batch_fault(transcript: Transcript, pending: Pending) -> str | None:
@@ -283,13 +296,15 @@ def _batch_fault(transcript: Transcript, pending: Pending) -> str | None:
             return f": {fault}"
     statistics: list[Statistic] = []
     ground = ground_of(transcript.terms, opening.table)
-    for place, asked in enumerate(pending.asked, start=1):
+    for place, reserved in enumerate(pending.asked, start=1):
         try:
-            if asked.offer.bits is None:
-                statistic = recorded_statistic(asked.offer.question, table)
+            if reserved.offer.bits is None:
+                statistic = recorded_statistic(reserved.offer.question, table)
             else:
-                statistic = offered_again(transcript, ground, pending.mechanism, asked.offer)
-            fault = _question_fault(transcript, asked, statistic) or _order_fault(transcript, asked)
+                statistic = offered_again(transcript, ground, pending.mechanism, reserved.offer)
+            fault = _question_fault(transcript, reserved, statistic) or _order_fault(
+                transcript, reserved
+            )
         except HoldfastError:
             fault = "its question cannot be read, or has no interval here"
         if fault:
@@ -298,38 +313,46 @@ def _batch_fault(transcript: Transcript, pending: Pending) -> str | None:
     fault = _offer_fault(transcript, pending, statistics)
     if fault:
         return fault
-    for asked in pending.asked:
-        if not asked.is_part:
+    for reserved in pending.asked:
+        if not reserved.is_part:
             continue
-        question = asked_again(asked.request.question, table)
-        has_parts = asked.follows is not None or not is_single(question)
-        if not has_parts or not _is_in_range(asked.request, question):
+        question = _whole_of(reserved, ground, table)
+        has_parts = reserved.follows is not None or not is_single(question)
+        if not has_parts or not _is_in_range(reserved.request, question):
             return ": what it is asked for has no parts, or another range"
     return None
 
 
-def _order_fault(transcript: Transcript, asked: Asked) -> str | None:
+def _whole_of(reserved: Asked, ground: Ground | None, table: Table) -> Bound:
+    """What a look is asked for; a described one may be of a group of which only the text tells."""
+    text = reserved.request.question
+    if ground is None or reserved.offer.bits is None or reserved.follows is not None:
+        return asked_again(text, table)
+    return ground.prior.read(text)
+
+
+def _order_fault(transcript: Transcript, reserved: Asked) -> str | None:
     """Whether a look that follows a claim follows one of its own question that was refuted."""
-    if asked.follows is None:
+    if reserved.follows is None:
         return None
-    before = _look(transcript, asked.follows.look)
-    same = asked.offer.question in (before.question, before.request.question)
-    if same and before.refuted == asked.follows:
+    before = _look(transcript, reserved.follows.look)
+    repeated = reserved.offer.question in (before.question, before.request.question)
+    if repeated and before.refuted == reserved.follows:
         return None
     return "it does not follow a claim that was not confirmed"
 
 
-def _question_fault(transcript: Transcript, asked: Asked, statistic: Statistic) -> str | None:
+def _question_fault(transcript: Transcript, reserved: Asked, statistic: Statistic) -> str | None:
     """Whether range and known variance are those of the question's own text."""
-    offer = asked.offer
+    offer = reserved.offer
     if not all(each.ready for each in transcript.attached.among(columns_read(statistic))):
         return "it is about a column that had no values"
-    own = asked.is_part or _is_in_range(asked.request, statistic)
-    if not own or (asked.low, asked.high, asked.unbounded) != stated_range(statistic):
+    own = reserved.is_part or _is_in_range(reserved.request, statistic)
+    if not own or (reserved.low, reserved.high, reserved.unbounded) != stated_range(statistic):
         return "its range is not that of its question"
     if offer.variance is not None:
-        known = known_variance(statistic, transcript.by_question)
-        if known is None or not alike(offer.variance.variance, known.variance):
+        variance = known_variance(statistic, transcript.by_question)
+        if variance is None or not alike(offer.variance.variance, variance.variance):
             return "its variance was not declared and does not follow from earlier answers"
     return None
 
@@ -338,14 +361,14 @@ def _offer_fault(
     transcript: Transcript, pending: Pending, statistics: list[Statistic]
 ) -> str | None:
     """Whether the mechanism makes these offers, of these questions, on the account before them."""
-    offers = [asked.offer for asked in pending.asked]
+    offers = [reserved.offer for reserved in pending.asked]
     try:
-        made = _made_again(transcript, pending, statistics)
+        remade = _made_again(transcript, pending, statistics)
     except InvalidQuestion:
         return ": its mechanism does not answer such a question"
     except Refused as error:
         return f": it had to be refused ({error})"
-    for place, (offer, again) in enumerate(zip(offers, made, strict=True), start=1):
+    for place, (offer, again) in enumerate(zip(offers, remade, strict=True), start=1):
         differing = difference_of(offer, again)
         if differing:
             return f", question {place}: its {differing} is not what follows from the ledger"
@@ -357,8 +380,8 @@ def _made_again(
 ) -> list[Offer]:
     terms, account = transcript.terms, transcript.account
     wishes = [
-        informed(transcript, _wish_of(asked, statistic, terms))
-        for asked, statistic in zip(pending.asked, statistics, strict=True)
+        informed(transcript, _wish_of(reserved, statistic, terms))
+        for reserved, statistic in zip(pending.asked, statistics, strict=True)
     ]
     name = pending.mechanism.name
     late = transcript.dictionaries.of(name)
@@ -371,18 +394,18 @@ def _made_again(
         return pending.mechanism.offer(terms, account, wider)
 
 
-def _wish_of(asked: Asked, statistic: Statistic, terms: Terms) -> Wish:
+def _wish_of(reserved: Asked, statistic: Statistic, terms: Terms) -> Wish:
     """What a reservation says that the analyst wanted."""
-    offer = asked.offer
+    offer = reserved.offer
     width = terms.half_width if offer.tolerance is None else offer.tolerance
     moment = None if offer.prior is None else (offer.extra or {}).get("moment")
-    return Wish(statistic, width, offer.claim, offer.guess, follows=asked.follows, moment=moment)
+    return Wish(statistic, width, offer.claim, offer.guess, follows=reserved.follows, moment=moment)
 
 
 def difference_of(offer: Offer, again: Offer) -> str | None:
     """What of an offer is not as it was made again, in words; its question is that by its text."""
-    found, expected = offer.to_dict(), {**again.to_dict(), "question": offer.question}
-    differing = [name for name in found if not alike(found[name], expected[name])]
+    recorded, expected = offer.to_dict(), {**again.to_dict(), "question": offer.question}
+    differing = [name for name in recorded if not alike(recorded[name], expected[name])]
     differing.sort(key=lambda name: name not in _CAUSES)
     return next((_FIELDS.get(name, name) for name in differing), None)
 
@@ -409,21 +432,21 @@ def _closed(transcript: Transcript) -> list[Finding]:
     closed = transcript.account.closed
     if closed is None:
         return []
-    what = "retired" if closed.retired else "closed"
-    return [Finding(what, True, f"at {closed.at}: {closed.why}")]
+    how = "retired" if closed.retired else "closed"
+    return [Finding(how, True, f"at {closed.at}: {closed.why}")]
 
 
-def _filing(due: Sequence[FiledPlace], entries: int, reader: Reader) -> Finding:
+def _filing(places: Sequence[FiledPlace], entries: int, reader: Reader) -> Finding:
     """Whether every answer is filed under its question, so that a repeat finds it."""
     try:
         filed = sorted(place for place in reader.filed() if place[1] <= entries)
     except LedgerTampered as error:
         return Finding("filing", False, str(error))
-    for mine, theirs in zip_longest(sorted(due), filed):
+    for mine, theirs in zip_longest(sorted(places), filed):
         if mine is None or theirs is None or not alike(list(mine), list(theirs)):
             seq = next(place for place in (mine, theirs) if place is not None)[1]
             return Finding("filing", False, f"what entry {seq} says is not filed as it says it")
-    return Finding("filing", True, f"{len(due):,} answers are found by their questions")
+    return Finding("filing", True, f"{len(places):,} answers are found by their questions")
 
 
 def _columns(transcript: Transcript, reader: Reader) -> Finding:
@@ -438,20 +461,20 @@ def _columns(transcript: Transcript, reader: Reader) -> Finding:
             kept_values(reader, reader.secret, column, key)
     except HoldfastError as error:
         return Finding("columns", False, str(error))
-    told = [f"{len(compared):,} attached, as their digests say"]
-    told += [f"{len(marked):,} computed, not compared without the secret"] * bool(marked)
-    told += [f"{len(waiting):,} whose values are not there yet"] * bool(waiting)
-    return Finding("columns", True, "; ".join(told))
+    notes = [f"{len(compared):,} attached, as their digests say"]
+    notes += [f"{len(marked):,} computed, not compared without the secret"] * bool(marked)
+    notes += [f"{len(waiting):,} whose values are not there yet"] * bool(waiting)
+    return Finding("columns", True, "; ".join(notes))
 
 
 def _same_data(opening: Opening, secret: bytes, sample: Callable[[], Sample]) -> Finding:
     try:
         rows = sample()
-        found = keyed_print(secret, fingerprint(rows))
+        mark = keyed_print(secret, fingerprint(rows))
         wrong = _misstated(opening, rows)
     except HoldfastError as error:
         return Finding("data", False, str(error))
-    if found != opening.fingerprint:
+    if mark != opening.fingerprint:
         return Finding("data", False, "the table has changed: its fingerprint is not the ledger's")
     if wrong is not None:
         return Finding("data", False, f"{wrong} of the table are not as the opening says")
@@ -464,8 +487,8 @@ def _misstated(opening: Opening, rows: Sample) -> str | None:
     if not has_shape(opening, rows):
         return "rows or columns"
     if isinstance(sampling, Clustered):
-        found = measured(sampling, rows)
-        if not alike(sampling_to_dict(sampling), sampling_to_dict(found)):
+        rows_design = measured(sampling, rows)
+        if not alike(sampling_to_dict(sampling), sampling_to_dict(rows_design)):
             return "units"
     if canonical(design_of(rows, stated.columns, sampling).to_dict()) != canonical(
         stated.to_dict()

@@ -61,8 +61,8 @@ class Filed:
 def told_filing(body: Mapping[str, Any]) -> list[Filed]:
     """What is to be found of lines that are told: what has parts, and all of them by their key."""
     wholes = [line for line in body["lines"] if "parts" in line]
-    found = [Filed(line["request"]["question"], line=line["line"]) for line in wholes]
-    return found if body["key"] is None else [*found, Filed(KEY + body["key"])]
+    filed = [Filed(line["request"]["question"], line=line["line"]) for line in wholes]
+    return filed if body["key"] is None else [*filed, Filed(KEY + body["key"])]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,11 +100,11 @@ def found_at(secret: bytes, question: str, filed: SealedPlace, entries: Sequence
     digest, settled, look, line, leaked, stored = filed
     if len(entries) != 3:
         raise _otherwise(settled)
-    before, reserved, said = entries
-    hashed = verify((reserved, said), before[2], before[0])
+    before, reserved, settlement = entries
+    hashed = verify((reserved, settlement), before[2], before[0])
     if stored != _seal(secret, digest, settled, look, line, leaked, hashed):
         raise _otherwise(settled)
-    return Found(Filed(question, look, line, leaked), reserved, said)
+    return Found(Filed(question, look, line, leaked), reserved, settlement)
 
 
 def place_of(filed: Filed, settled: int) -> FiledPlace:

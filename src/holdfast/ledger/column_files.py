@@ -84,7 +84,7 @@ class ColumnStore:
 
     def write(self, file: str, column: ColumnValues) -> None:
         """Keep the values, durably when this returns; the same ones may be written again."""
-        self.ledger.keep_file(file, _written(column))
+        self.ledger.keep_file(file, _encoded(column))
 
     def keep_computed(self, column: str, values: ColumnValues) -> ValuesKept:
         """Keep values of a column that is known by what was declared, durably when this returns."""
@@ -149,7 +149,7 @@ def _marked(secret: bytes, about: str, digest: str) -> str:
     return keyed(secret, _PURPOSE, f"{about}|{digest}")
 
 
-def _written(column: ColumnValues) -> bytes:
+def _encoded(column: ColumnValues) -> bytes:
     table = BytesIO()
     pl.DataFrame({_KEY: column.order.keys, _VALUE: column.values}).write_ipc(table)
     content = table.getvalue()
@@ -160,9 +160,9 @@ def _checksum(content: bytes) -> bytes:
     return sha256(content).hexdigest().encode()
 
 
-def _parsed(written: bytes, key: str) -> ColumnValues | None:
+def _parsed(encoded: bytes, key: str) -> ColumnValues | None:
     """What `_written` wrote; nothing, if it is anything else."""
-    checksum, _, content = written.partition(b"\n")
+    checksum, _, content = encoded.partition(b"\n")
     if checksum != _checksum(content):
         return None
     try:
@@ -175,5 +175,5 @@ def _parsed(written: bytes, key: str) -> ColumnValues | None:
     return column if order.keys.equals(keys) else None
 
 
-def _tampered(file: str, what: str) -> LedgerTampered:
-    return LedgerTampered(f"the file {file!r} of an attached column {what}. {RESTORE}")
+def _tampered(file: str, fault: str) -> LedgerTampered:
+    return LedgerTampered(f"the file {file!r} of an attached column {fault}. {RESTORE}")

@@ -55,7 +55,7 @@ def whole(
 
     Its charge is that of the looks that were asked for it, and not told under it before.
     """
-    found = followed.joined or Joined(None, Interval(question.low, question.high))
+    joined = followed.joined or Joined(None, Interval(question.low, question.high))
     paid = {look for line in earlier for look in line.parts}
     own = {
         each.look: each
@@ -63,21 +63,33 @@ def whole(
         if each.part_of == question.text and each.look not in paid
     }
     # Where there is no range an end may be infinite: it is written as that of the grid.
-    low, high = max(found.interval.low, question.low), min(found.interval.high, question.high)
-    silent = is_whole(found.interval, question) and (found.value is None or terms.promises)
+    low, high = max(joined.interval.low, question.low), min(joined.interval.high, question.high)
+    silent = is_whole(joined.interval, question) and (joined.value is None or terms.promises)
     middle = low + (high - low) / 2  # of an interval that says something
-    status = _status(request, question, found.interval, followed, own, terms, silent=silent)
+    status = _status(request, question, joined.interval, followed, own, terms, silent=silent)
     refuted = sum(each.status == "not confirmed" for each in own.values())
     # A guess that its test did not confirm may still follow from the answer that was asked then.
     implied = {"implied": refuted} if status == "confirmed" and refuted else {}
     return {
         **implied,
+        **(_description(followed.looks) if request.verb == "ask" else {}),
         "status": status,
-        "value": None if silent else middle if found.value is None else found.value,
+        "value": None if silent else middle if joined.value is None else joined.value,
         "interval": [low, high],
         "charge": sum((each.charge for each in own.values()), 0.0),
         "parts": [each.look for each in followed.looks],
     }
+
+
+def _description(looks: Sequence[Recorded]) -> dict[str, Any]:
+    """The length of what only descriptions answer; of one look, the rows that it is about, too."""
+    lengths = [each.bits for each in looks if each.bits is not None]
+    if not 0 < len(lengths) == len(looks):
+        return {}
+    about = [
+        {"rows": list(each.rows), "missing": list(each.missing)} for each in looks if each.rows
+    ]
+    return {"bits": max(lengths), **(about[0] if len(about) == 1 else {})}
 
 
 def _status(
@@ -95,16 +107,18 @@ def _status(
     if "no promise" in statuses:
         return "says nothing" if silent else "no promise"
     if request.verb != "ask":
-        made, unmade = _CLAIMED[request.verb]
+        claimed, unclaimed = _CLAIMED[request.verb]
         if request.guess is not None and not silent:
-            return made if _is_implied(request, question, interval, followed, terms) else unmade
-        if unmade in statuses:
-            return unmade
+            return (
+                claimed if _is_implied(request, question, interval, followed, terms) else unclaimed
+            )
+        if unclaimed in statuses:
+            return unclaimed
     if silent:
         return "says nothing"
-    asked = {each.status for each in followed.looks if each.look in own} or statuses
+    statuses_of_looks = {each.status for each in followed.looks if each.look in own} or statuses
     # Something may follow from looks of which none says anything by itself.
-    return next((each for each in _WORST_FIRST if each in asked), "answered")
+    return next((each for each in _WORST_FIRST if each in statuses_of_looks), "answered")
 
 
 def _is_implied(
@@ -139,21 +153,29 @@ def _around(guess: float, t: float, statistic: Statistic, terms: Terms) -> tuple
 
 
 def rebuilt(
-    request: Request, question: Bound, looks: Sequence[Recorded], terms: Terms, *, once: bool
+    request: Request,
+    question: Bound,
+    looks: Sequence[Recorded],
+    terms: Terms,
+    *,
+    once: bool,
+    described: Bound | None = None,
 ) -> Followed:
-    """The play of a question, sent the answers of these looks, and refused what they leave out."""
-    left, parts = iter(looks), list[Subquestion]()
+    """The play of a question, sent the answers of these looks, and refused what they leave out.
 
-    def put(due: Due) -> list[Estimate]:
-        own = list(islice(left, len(due)))
-        asked = [part for _, part in due]
-        if [each.question for each in own] != [part.statistic.text for part in asked]:
+    What is `described` is the question with its rules, where its description answers it.
+    """
+    remaining, parts = iter(looks), list[Subquestion]()
+
+    def put(yielded: Due) -> list[Estimate]:
+        own = list(islice(remaining, len(yielded)))
+        batch = [part for _, part in yielded]
+        if [each.question for each in own] != [part.statistic.text for part in batch]:
             raise Refused("the looks of the ledger go no further")
-        parts.extend(asked)
+        parts.extend(batch)
         return [each.estimate for each in own]
 
     t = terms.half_width if request.tolerance is None else request.tolerance
-    described = next((question for each in looks if each.bits is not None), None)
     play = play_of(
         question,
         request.guess,
@@ -194,6 +216,9 @@ def read_whole(body: dict[str, Any], at: str, receipt: str) -> Recorded:
         receipt=receipt,
         variance=None,
         revealed=Interval(0.0, 1.0),
+        bits=body.get("bits"),
+        rows=tuple(body["rows"]) if "rows" in body else None,
+        missing=tuple(body.get("missing", (0, 0))),
     )
 
 

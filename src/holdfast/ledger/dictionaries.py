@@ -105,8 +105,8 @@ class Dictionary:
     @property
     def declared(self) -> tuple[object, ...]:
         """What somebody who names it again has to say."""
-        said = (self.size, self.questions, self.share, self.computed, self.bounds)
-        return (*said, self.space, self.train, self.code)
+        fields = (self.size, self.questions, self.share, self.computed, self.bounds)
+        return (*fields, self.space, self.train, self.code)
 
     def column(self, member: int) -> str:
         """The name under which a member's values are attached."""
@@ -114,10 +114,10 @@ class Dictionary:
 
     def member_of(self, column: str) -> int | None:
         """Which member's values are attached under this name; None if it is no member's."""
-        found = _MEMBER.fullmatch(column)
-        if found is None or found[1] != self.name or int(found[2]) >= self.size:
+        match = _MEMBER.fullmatch(column)
+        if match is None or match[1] != self.name or int(match[2]) >= self.size:
             return None
-        return int(found[2])
+        return int(match[2])
 
     def body(self) -> dict[str, Any]:
         """The entry that opens it, as plain values."""
@@ -133,10 +133,10 @@ class Dictionary:
         return cls(**{**plain, "questions": tuple(body["questions"]), "bounds": bounds})
 
     def __str__(self) -> str:
-        asked = f" of {', '.join(self.questions)}" if self.questions else ""
+        questions = f" of {', '.join(self.questions)}" if self.questions else ""
         by = f" by {self.by}" if self.by else ""
         return (
-            f"{self.name}: {self.size:,} configurations, scores{asked} with "
+            f"{self.name}: {self.size:,} configurations, scores{questions} with "
             f"{math.exp(self.log_beta):.3g} of the failure probability, opened {self.at}{by} after "
             f"{self.nats:.4g} nats"
         )
@@ -154,8 +154,8 @@ class Dictionaries:
     @classmethod
     def read(cls, bodies: Sequence[Mapping[str, Any]]) -> Dictionaries:
         """Those that `bodies` wrote."""
-        found = [Dictionary.read(body) for body in bodies]
-        return cls({each.name: each for each in found})
+        dictionaries = [Dictionary.read(body) for body in bodies]
+        return cls({each.name: each for each in dictionaries})
 
     def bodies(self) -> list[dict[str, Any]]:
         """Plain values, for a checkpoint."""
@@ -177,8 +177,8 @@ class Dictionaries:
 
     def taken(self, name: str) -> str | None:
         """The name of a search that is the same but for capital letters."""
-        known = {each.name.casefold(): each.name for each in self}
-        return known.get(name.casefold())
+        names = {each.name.casefold(): each.name for each in self}
+        return names.get(name.casefold())
 
     def after(
         self, new: Dictionary, terms: Terms, account: Account, attached: Attachments
@@ -220,17 +220,17 @@ def late_question(
         lengths = _lengths(dictionary, _Columns.of(_schema(dictionary, opening, attached, member)))
         bound = lengths.read(question)
         ground = _ground(dictionary, opening, lengths, attached, member)
-        found = described(bound, ground)
+        question_of_rule = described(bound, ground)
     except InvalidQuestion as error:
         raise InvalidQuestion(f"In {dictionary.name!r}, {error}") from None
-    if found is None:
+    if question_of_rule is None:
         raise InvalidQuestion(f"{bound.text} has no exact interval {_why_none(ground)}")
-    if member is not None and attached[member].column not in columns_read(found):
+    if member is not None and attached[member].column not in columns_read(question_of_rule):
         raise InvalidQuestion(
             f"{bound.text} is about no column of {dictionary.name!r}; name it in the question, as "
             f"in avg({dictionary.name} = label), or ask the holdout."
         )
-    return replace(found, dictionary=dictionary.mechanism.name, member=member)
+    return replace(question_of_rule, dictionary=dictionary.mechanism.name, member=member)
 
 
 def _why_none(ground: Ground) -> str:
@@ -251,13 +251,13 @@ def offered_again(
     if dictionary is None:
         return described_again(offer.question, ground)
     member: str | None = None if offer.extra is None else offer.extra.get("member")
-    known = member in attached and dictionary.member_of(member or "") is not None
-    if known is dictionary.is_last:
+    is_member = member in attached and dictionary.member_of(member or "") is not None
+    if is_member is dictionary.is_last:
         raise InvalidQuestion("The text in the ledger is about no member of its search.")
-    found = late_question(dictionary, transcript.opening, attached, offer.question, member)
-    if found.text != offer.question:
+    late = late_question(dictionary, transcript.opening, attached, offer.question, member)
+    if late.text != offer.question:
         raise InvalidQuestion("The text in the ledger now reads as another question.")
-    return found
+    return late
 
 
 def _schema(

@@ -192,10 +192,10 @@ class Request:
     def read(cls, body: dict[str, Any]) -> Request:
         return cls(**{name: body[name] for name in cls.__slots__})
 
-    def is_same(self, other: Request) -> bool:
+    def is_same(self, request: Request) -> bool:
         """Whether the same is asked, whoever asks and for whatever reason."""
         return all(
-            getattr(self, name) == getattr(other, name)
+            getattr(self, name) == getattr(request, name)
             for name in ("question", "verb", "guess", "side", "tolerance", "better")
         )
 
@@ -411,16 +411,16 @@ class Recorded:
         return f"about {request.guess:.13g}, and not answered"
 
 
-def reservation(at: str, mechanism: str, asked: Sequence[Asked]) -> dict[str, Any]:
+def reservation(at: str, mechanism: str, batch: Sequence[Asked]) -> dict[str, Any]:
     """The entry that makes a batch's worst charges durable."""
-    distinct = dict.fromkeys(each.request for each in asked)
+    distinct = dict.fromkeys(each.request for each in batch)
     requests = {request: place for place, request in enumerate(distinct)}
     return {
         "kind": "reserve/2",
         "at": at,
         "mechanism": mechanism,
         "asked": [request.body() for request in requests],
-        "items": [each.body(requests[each.request]) for each in asked],
+        "items": [each.body(requests[each.request]) for each in batch],
     }
 
 
@@ -527,14 +527,14 @@ def noise_of_batch(
     What a mechanism shares among questions (a partition, a threshold) must not depend on who asks.
     """
     all_share = {"table": fingerprint, "law": mechanism}
-    own = {asked.offer.number: asked for asked in batch}
+    own = {each.offer.number: each for each in batch}
 
     def noise(number: int) -> Noise:
-        asked = own.get(number)
-        said: dict[str, Any] = {"shared": number}
-        if asked is not None:
-            said = {"offer": asked.offer.to_dict(), "nonce": asked.nonce}
-        facts = canonical({**all_share, **said})
+        each = own.get(number)
+        address: dict[str, Any] = {"shared": number}
+        if each is not None:
+            address = {"offer": each.offer.to_dict(), "nonce": each.nonce}
+        facts = canonical({**all_share, **address})
         return Noise(secret, f"{_KIND} {sha256(facts.encode()).hexdigest()}")
 
     return noise
@@ -574,7 +574,7 @@ def require_settled(pending: Pending | None, seq: int, doing: str) -> None:
 
 
 def recorded(
-    asked: Asked,
+    reserved: Asked,
     release: Release,
     at: str,
     receipt: str,
@@ -583,7 +583,7 @@ def recorded(
     number: int | None,
 ) -> Recorded:
     """One answer of a batch, as the ledger tells it; `number` is that of its line."""
-    offer, low, high, value = asked.offer, asked.low, asked.high, release.value
+    offer, low, high, value = reserved.offer, reserved.low, reserved.high, release.value
     extra, inside = offer.extra or {}, in_unit_outwards(release.interval, low, high)
     return Recorded(
         number=number,
@@ -592,7 +592,7 @@ def recorded(
         question=offer.question,
         status=release.status,
         value=None if value is None else in_unit(value, low, high),
-        interval=open_ended(inside, low, high) if asked.unbounded else inside,
+        interval=open_ended(inside, low, high) if reserved.unbounded else inside,
         range=Interval(low, high),
         guess=None if offer.guess is None else in_unit(offer.guess, low, high),
         claim=offer.claim,
@@ -600,11 +600,11 @@ def recorded(
         charge=release.charge,
         leaked=leaked,
         at=at,
-        request=asked.request,
+        request=reserved.request,
         mechanism=mechanism.name,
         receipt=receipt,
         variance=offer.variance,
-        revealed=revealed(offer, release, asked.follows),
+        revealed=revealed(offer, release, reserved.follows),
         reach=None if offer.claim is None else offer.radius,
         bits=offer.bits,
         rows=release.rows,
@@ -640,7 +640,7 @@ def in_unit_outwards(interval: Interval, low: float, high: float) -> Interval:
 
 def releases_of(seq: int, body: dict[str, Any], pending: Pending) -> list[Release]:
     """The answers that follow from a batch's symbols; they must be the ones that are stated."""
-    offers = [asked.offer for asked in pending.asked]
+    offers = [each.offer for each in pending.asked]
     releases = pending.mechanism.settle(offers, body["symbols"])
     if settlement(body["at"], pending.seq, body["symbols"], releases) != body:
         raise LedgerTampered(
@@ -651,24 +651,24 @@ def releases_of(seq: int, body: dict[str, Any], pending: Pending) -> list[Releas
 
 def at_worst(account: Account, pending: Pending) -> Account:
     """The account after a batch that keeps its worst charges."""
-    offers = [asked.offer for asked in pending.asked]
+    offers = [each.offer for each in pending.asked]
     return charged(account, offers, [offer.worst_charge for offer in offers])
 
 
-def said_at_opening(said: _Said | None) -> _Said:
+def said_at_opening(value: _Said | None) -> _Said:
     """What the opening entry says; without one there is no ledger."""
-    if said is None:
+    if value is None:
         raise LedgerTampered(f"the ledger has no opening entry. {RESTORE}")
-    return said
+    return value
 
 
 @contextmanager
-def reading_entry(what: str) -> Iterator[None]:
+def reading_entry(place: str) -> Iterator[None]:
     """What makes no sense was not written by this software."""
     try:
         yield
     except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError) as error:
         raise LedgerTampered(
-            f"{what} of the ledger cannot be read ({error!r}); it was not written by "
+            f"{place} of the ledger cannot be read ({error!r}); it was not written by "
             "this software, or by a newer version of it."
         ) from error

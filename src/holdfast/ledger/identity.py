@@ -27,8 +27,8 @@ def keyed_print(secret: bytes, content: str) -> str:
 
 def protected_rows(opening: Opening, data: Any, table: str | None = None) -> Sample:
     """A table, read as the ledger's was: CSV files by the types and the form that it keeps."""
-    known = KnownTable(opening.form, opening.schema.types, seen=True)
-    return open_sample(data, table=table, known=known)
+    shape = KnownTable(opening.form, opening.schema.types, seen=True)
+    return open_sample(data, table=table, known=shape)
 
 
 def has_shape(opening: Opening, sample: Sample) -> bool:

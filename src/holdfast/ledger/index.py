@@ -61,10 +61,10 @@ class Whereabouts:
     print_: str = ""
 
 
-def note(ledger: LedgerHome, secret: bytes, found: Whereabouts) -> None:
+def note(ledger: LedgerHome, secret: bytes, whereabouts: Whereabouts) -> None:
     """Keep it beside the ledger, for its owner only."""
     path = ledger.beside(_FILE)
-    facts = json.dumps(asdict(found))
+    facts = json.dumps(asdict(whereabouts))
     text = json.dumps({"facts": facts, "seal": keyed(secret, _PURPOSE, facts)})
     draft = path.with_name(f"{path.name}-{os.getpid()}")
     with suppress(OSError):
@@ -84,12 +84,12 @@ def recall(ledger: LedgerHome, secret: bytes) -> Whereabouts | None:
         facts: str = text["facts"]
         if not hmac.compare_digest(text["seal"], keyed(secret, _PURPOSE, facts)):
             return None
-        return _read(json.loads(facts))
+        return _parsed(json.loads(facts))
     except (OSError, LookupError, RecursionError, TypeError, ValueError):
         return None
 
 
-def _read(facts: dict[str, Any]) -> Whereabouts:
+def _parsed(facts: dict[str, Any]) -> Whereabouts:
     stamps = tuple(FileStamp(**stamp) for stamp in facts["stamps"])
     return Whereabouts(**{**facts, "stamps": stamps})
 
@@ -123,11 +123,11 @@ def others_over(
     Of databases only the ledger's own is looked at: others may be far away.
     """
     near = [*ledger.neighbours(), *(each for each in _indexed() if isinstance(each, FileHome))]
-    found = {str(each): each for each in near}
+    ledgers = {str(each): each for each in near}
     own = str(_resolved(ledger))
     return [
         each
-        for name, each in sorted(found.items())
+        for name, each in sorted(ledgers.items())
         if name != own and _protects(each, content, files, task)
     ]
 
@@ -139,15 +139,15 @@ def with_the_same_columns(
 
     `columns` are digests of those of the table. Ledgers that are gone are passed over.
     """
-    found, own = {}, str(_resolved(ledger))
-    for name, kept in _noted_columns().items():
-        if name == own or not kept or not columns or not Path(name).is_file():
+    overlapping, own = {}, str(_resolved(ledger))
+    for name, marks in _noted_columns().items():
+        if name == own or not marks or not columns or not Path(name).is_file():
             continue
         with suppress(HoldfastError, OSError, ValueError):
-            shared = len(kept & _keyed_columns(known_secret(home_of(name)), columns))
-            if 2 * shared >= min(len(kept), len(columns)):
-                found[name] = shared, len(kept)
-    return found
+            shared = len(marks & _keyed_columns(known_secret(home_of(name)), columns))
+            if 2 * shared >= min(len(marks), len(columns)):
+                overlapping[name] = shared, len(marks)
+    return overlapping
 
 
 def note_columns(ledger: LedgerHome, columns: frozenset[str]) -> None:
@@ -157,9 +157,9 @@ def note_columns(ledger: LedgerHome, columns: frozenset[str]) -> None:
         return
     with suppress(HoldfastError, OSError):
         own = {str(_resolved(ledger)): _keyed_columns(known_secret(ledger), columns)}
-        noted = {name: kept for name, kept in _noted_columns().items() if Path(name).is_file()}
+        noted = {name: marks for name, marks in _noted_columns().items() if Path(name).is_file()}
         _rewrite(
-            path, [json.dumps([name, *sorted(kept)]) for name, kept in {**noted, **own}.items()]
+            path, [json.dumps([name, *sorted(marks)]) for name, marks in {**noted, **own}.items()]
         )
 
 
@@ -174,7 +174,7 @@ def _noted_columns() -> dict[str, frozenset[str]]:
         return {}
     try:
         lines = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
-        return {str(name): frozenset(map(str, kept)) for name, *kept in lines}
+        return {str(name): frozenset(map(str, marks)) for name, *marks in lines}
     except (OSError, TypeError, ValueError):
         return {}
 
@@ -199,14 +199,14 @@ def note_ledger(ledger: LedgerHome, first: str) -> list[LedgerHome]:
     index, own = index_path(), str(_resolved(ledger))
     if index is None:
         return []
-    known = {str(each): mark for each, mark in _marked()}
-    if known.get(own) != first:
-        known[own] = first
+    marks = {str(each): mark for each, mark in _marked()}
+    if marks.get(own) != first:
+        marks[own] = first
         with suppress(OSError):
-            _rewrite(index, [f"{mark}\t{each}" for each, mark in known.items()])
+            _rewrite(index, [f"{mark}\t{each}" for each, mark in marks.items()])
     return [
         FileHome(Path(each))
-        for each, mark in known.items()
+        for each, mark in marks.items()
         if mark == first and each != own and not is_database_url(each)
         if _begins_with(FileHome(Path(each)), first)
     ]
@@ -246,8 +246,8 @@ def _marked() -> list[tuple[LedgerHome, str]]:
         return []
     try:
         lines = [line.partition("\t") for line in index.read_text("utf-8").splitlines() if line]
-        kept = [line for line in lines if is_database_url(line[2]) or Path(line[2]).is_file()]
-        return [(home_of(name), mark) for mark, _, name in kept]
+        present = [line for line in lines if is_database_url(line[2]) or Path(line[2]).is_file()]
+        return [(home_of(name), mark) for mark, _, name in present]
     except (OSError, ValueError):
         return []
 

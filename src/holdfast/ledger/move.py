@@ -34,12 +34,12 @@ def move(
         raise InvalidArgument(f"the ledger {str(here)!r} is there already.")
     secret = known_secret(here)
     with closing(here.keeper()) as keeper, held(keeper, timeout):
-        before, gone = keeper.moved(), f"to {there}"
-        if before not in (None, gone):
+        before, address = keeper.moved(), f"to {there}"
+        if before not in (None, address):
             raise was_moved(here, before or "")
         whole = _everything(Reader(here, secret, keeper.records), keeper.records, secret)
         whole = replace(whole, moved=f"from {here}")
-        keeper.mark_moved(gone)
+        keeper.mark_moved(address)
         try:
             there.create(secret, whole, timeout)
             copy = there.keeper()
@@ -60,19 +60,19 @@ def move(
                 keeper.mark_moved(before)
                 raise
             copy.mark_moved(None)
-    known = recall(here, secret)
-    if known is not None:
-        note(there, secret, known)
+    whereabouts = recall(here, secret)
+    if whereabouts is not None:
+        note(there, secret, whereabouts)
     return len(whole.rows)
 
 
 def _everything(reader: Reader, records: Records, secret: bytes) -> Addition:
     """All that the ledger says, verified."""
-    rows, kept = reader.news(), records.checkpoint()
+    rows, stored = reader.news(), records.checkpoint()
     reader.kept(), reader.filed()
     seq, _, hashed = rows[-1]
     filed = [place for place, _ in records.all_filed()]
-    checkpoint = None if kept is None else kept[:2]
+    checkpoint = None if stored is None else stored[:2]
     return Addition(0, GENESIS, rows, seal(secret, seq, hashed), filed, checkpoint)
 
 
@@ -90,8 +90,8 @@ def _require_begun(copy: Keeper, whole: Addition, here: LedgerHome, there: Ledge
 
     The source stays closed: whether its copy went on from there to another place cannot be known.
     """
-    _, known = copy.records.tail(0)
-    if known[: len(whole.rows)] != list(whole.rows):
+    _, entries = copy.records.tail(0)
+    if entries[: len(whole.rows)] != list(whole.rows):
         raise InvalidArgument(
             f"the ledger {str(here)!r} is on its way to {str(there)!r}, where there is another "
             "ledger; move that one elsewhere, or remove it, and do it again. Nothing was moved."
@@ -100,11 +100,11 @@ def _require_begun(copy: Keeper, whole: Addition, here: LedgerHome, there: Ledge
 
 def _catch_up(copy: Keeper, whole: Addition) -> None:
     """Add what the source was asked after an attempt that failed had made the copy."""
-    _, known = copy.records.tail(0)
-    missing = whole.rows[len(known) :]
-    if not missing or not known or list(whole.rows[: len(known)]) != known:
+    _, entries = copy.records.tail(0)
+    missing = whole.rows[len(entries) :]
+    if not missing or not entries or list(whole.rows[: len(entries)]) != entries:
         return  # either nothing is missing, or it is no copy, which is told when they are compared
-    seq, _, hashed = known[-1]
+    seq, _, hashed = entries[-1]
     there = {place for place, _ in copy.records.all_filed()}
     filed = [place for place in whole.filed if place not in there]
     copy.append(replace(whole, after=seq, head=hashed, rows=missing, filed=filed))
@@ -112,11 +112,11 @@ def _catch_up(copy: Keeper, whole: Addition) -> None:
 
 def _require_same(source: Records, copy: Records) -> None:
     """Refuse a copy that does not say the very same."""
-    same = (
+    equal = (
         source.tail(0) == copy.tail(0)
         and sorted(source.all_filed(), key=str) == sorted(copy.all_filed(), key=str)
         and source.checkpoint() == copy.checkpoint()
         and all(source.file(name) == copy.file(name) for name in source.file_names())
     )
-    if not same:
+    if not equal:
         raise LedgerTampered(f"the copy of the ledger is not the ledger. {RESTORE}")

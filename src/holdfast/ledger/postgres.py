@@ -238,8 +238,8 @@ class PostgresKeeper:
         """Write it in one statement: durable when this returns, or not there."""
         values = append_values(self.identity, self.session.backend, addition)
         self.records.wrote(addition.rows[-1][0])
-        ((done,),) = self.session.write(APPEND, values)
-        if not done:
+        ((appended,),) = self.session.write(APPEND, values)
+        if not appended:
             self.session.require_still_durable()
             moved = self.moved()
             if moved is not None and moved != addition.moved:
@@ -269,7 +269,9 @@ def append_values(identity: str, backend: int, addition: Addition) -> dict[str, 
     """What `APPEND` writes for a ledger, if this backend runs it."""
     seqs, texts, hashes = _columns(addition.rows, 3)
     questions, settled, looks, lines, leaked, seals = _columns(addition.filed, 6)
-    kept, kept_seals = _columns([] if addition.checkpoint is None else [addition.checkpoint], 2)
+    checkpoints, checkpoint_seals = _columns(
+        [] if addition.checkpoint is None else [addition.checkpoint], 2
+    )
     return {
         "id": identity,
         "backend": backend,
@@ -288,8 +290,8 @@ def append_values(identity: str, backend: int, addition: Addition) -> dict[str, 
         "lines": lines,
         "leaked": leaked,
         "seals": seals,
-        "kept": kept,
-        "kept_seals": kept_seals,
+        "kept": checkpoints,
+        "kept_seals": checkpoint_seals,
     }
 
 
@@ -297,9 +299,9 @@ def _columns(rows: Sequence[Sequence[Any]], width: int) -> list[list[Any]]:
     return [[row[place] for row in rows] for place in range(width)]
 
 
-def lock_key(what: str) -> int:
+def lock_key(name: str) -> int:
     """The number of an advisory lock; others of the same database have other purposes."""
-    (number,) = struct.unpack(">q", sha256(f"holdfast ledger/1 {what}".encode()).digest()[:8])
+    (number,) = struct.unpack(">q", sha256(f"holdfast ledger/1 {name}".encode()).digest()[:8])
     return int(number)
 
 
@@ -404,21 +406,23 @@ class DatabaseHome:
     def id(self) -> str:
         """What no other ledger is called, of whatever database."""
         with self._connected() as connection:
-            found = self._looked_up(connection)
-        if found is None:
+            row = self._looked_up(connection)
+        if row is None:
             raise InvalidArgument(
                 f"there is no ledger {str(self)!r}; create one with open or init."
             )
-        return found
+        return row
 
-    def beside(self, what: str) -> Path:
+    def beside(self, suffix: str) -> Path:
         """A file of this machine: beside the secret if that was named, else in the user's folder
         of settings (holdfast in XDG_CONFIG_HOME, or in ~/.config).
         """
         if self.secret is None:
-            return _settings_folder() / f"{self.id}-{what}"
+            return _settings_folder() / f"{self.id}-{suffix}"
         return (
-            self.secret if what == "secret" else self.secret.with_name(f"{self.secret.name}-{what}")
+            self.secret
+            if suffix == "secret"
+            else self.secret.with_name(f"{self.secret.name}-{suffix}")
         )
 
     def neighbours(self) -> list[LedgerHome]:
@@ -465,10 +469,10 @@ class DatabaseHome:
     def keeper(self) -> PostgresKeeper:
         """The ledger, to be read and written."""
         with self._connected() as connection:
-            found = self._looked_up(connection)
-            if found is not None:
+            row = self._looked_up(connection)
+            if row is not None:
                 require_durable(self.url, connection)
-                for (text,) in connection.execute(_FIRST, [found]).fetchall():
+                for (text,) in connection.execute(_FIRST, [row]).fetchall():
                     require_format(self, text)
                 made_ready(connection)
         return PostgresKeeper(self.id, LedgerSession(self.url))

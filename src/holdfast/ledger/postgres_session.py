@@ -53,10 +53,10 @@ class LedgerSession:
 
     def read(self, statement: str, values: Any) -> list[Any]:
         """What a statement finds; tried again if the connection was found to be lost."""
-        (found,) = self.read_all([(statement, values)])
-        return found
+        (rows,) = self.read_all([(statement, values)])
+        return rows
 
-    def read_all(self, asked: Sequence[tuple[str, Any]]) -> list[list[Any]]:
+    def read_all(self, statements: Sequence[tuple[str, Any]]) -> list[list[Any]]:
         """What statements find that are sent together; each is a transaction, and sees the last.
 
         All are tried again if the connection was found to be lost.
@@ -64,11 +64,11 @@ class LedgerSession:
 
         def reading(connection: psycopg.Connection[Any]) -> list[list[Any]]:
             try:
-                return _together(connection, asked)
+                return _together(connection, statements)
             except _library().OperationalError:
                 if not connection.closed or self.holds:
                     raise
-            return _together(self._usable(), asked)
+            return _together(self._usable(), statements)
 
         return self._by_connection(reading)
 
@@ -76,8 +76,8 @@ class LedgerSession:
         """One statement, which is a transaction, with what it returns; never tried twice."""
 
         def writing(connection: psycopg.Connection[Any]) -> list[Any]:
-            done = connection.execute(statement, values)
-            return [] if done.description is None else done.fetchall()
+            cursor = connection.execute(statement, values)
+            return [] if cursor.description is None else cursor.fetchall()
 
         return self._by_connection(writing)
 
@@ -139,13 +139,13 @@ class LedgerSession:
 
 
 def _together(
-    connection: psycopg.Connection[Any], asked: Sequence[tuple[str, Any]]
+    connection: psycopg.Connection[Any], statements: Sequence[tuple[str, Any]]
 ) -> list[list[Any]]:
-    if len(asked) == 1:
-        return [connection.execute(*asked[0]).fetchall()]
+    if len(statements) == 1:
+        return [connection.execute(*statements[0]).fetchall()]
     with connection.pipeline() as sent, _given_up_if_interrupted(connection):
         cursors = []
-        for statement, values in asked:
+        for statement, values in statements:
             cursors.append(connection.execute(statement, values))
             sent.sync()  # which ends the transaction
     return [cursor.fetchall() for cursor in cursors]

@@ -142,7 +142,7 @@ class LedgerHome(Protocol):
         """What a holdout is called whose name nobody says."""
         ...
 
-    def beside(self, what: str) -> Path:
+    def beside(self, suffix: str) -> Path:
         """A file of this machine that belongs to the ledger: its `secret`, what was `newest`."""
         ...
 

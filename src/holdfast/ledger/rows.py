@@ -60,10 +60,10 @@ class Rows:
     @classmethod
     def of_ledger(cls, store: Store, opening: Opening, data: Any, table: str | None) -> Rows:
         """A table for an existing ledger, which may know which one of a database it is."""
-        known, source = recall(store.home, store.secret), _source(data)
-        if table is None and known is not None and known.source == source:
-            table = known.table
-        return cls(protected_rows(opening, data, table), source, table, known)
+        whereabouts, source = recall(store.home, store.secret), _source(data)
+        if table is None and whereabouts is not None and whereabouts.source == source:
+            table = whereabouts.table
+        return cls(protected_rows(opening, data, table), source, table, whereabouts)
 
     @cached_property
     def content(self) -> str:
@@ -82,10 +82,12 @@ class Rows:
         """The files that they are read from, as they are now; nothing, if they are in none."""
         return self.sample.stamps if isinstance(self.sample, FileSample) else ()
 
-    def are(self, other: Sample) -> bool:
+    def are(self, sample: Sample) -> bool:
         """Whether another table is this very one; reads it only if it could be."""
         mine = self.sample
-        return (mine.n, mine.types) == (other.n, other.types) and fingerprint(other) == self.content
+        return (mine.n, mine.types) == (sample.n, sample.types) and fingerprint(
+            sample
+        ) == self.content
 
     def require_protected(self, store: Store, opening: Opening) -> None:
         """Refuse another table than the ledger's; remember where this one is."""
@@ -96,9 +98,9 @@ class Rows:
                 "cell, a column or a type differs. Open the original table, or a new ledger for "
                 "this one."
             )
-        found = self._whereabouts(opening.fingerprint)
-        if found is not None and found != self.known:
-            note(store.home, store.secret, found)
+        whereabouts = self._whereabouts(opening.fingerprint)
+        if whereabouts is not None and whereabouts != self.known:
+            note(store.home, store.secret, whereabouts)
 
     def _require_readable(self, paths: Sequence[str], expected: KnownTable) -> None:
         """Refuse CSV files that cannot be read as training rows are, and name the column."""
@@ -109,10 +111,10 @@ class Rows:
         except DataChanged:
             raise
         except HoldfastError:
-            found = misread(paths, expected.form, expected.types)
-            if found is None:
+            fault = misread(paths, expected.form, expected.types)
+            if fault is None:
                 raise
-            name, kind = found
+            name, kind = fault
             raise InvalidArgument(
                 f"column {name!r} is {expected.types[name]} in the training rows, and cannot be "
                 f"read as that in {paths[0]!r}, where it is {kind}; see what it holds, and whether "
@@ -123,8 +125,8 @@ class Rows:
     def _is_of(self, opening: Opening, secret: bytes) -> bool:
         """Whether they are the rows of a ledger; of what cannot be read as those, it is said."""
         try:
-            same = has_shape(opening, self.sample)
-            return same and self._print(secret) == opening.fingerprint
+            equal = has_shape(opening, self.sample)
+            return equal and self._print(secret) == opening.fingerprint
         except DataChanged:
             raise
         except HoldfastError:

@@ -149,12 +149,12 @@ def busy(ledger: object, timeout: float) -> LedgerBusy:
 
 def was_moved(ledger: object, how: str) -> LedgerUnavailable:
     """What is said of a ledger that went elsewhere, or has not wholly arrived."""
-    word, _, other = how.partition(" ")
+    word, _, address = how.partition(" ")
     if word == "to":
-        told = f"was moved to {other!r}; open it there"
+        advice = f"was moved to {address!r}; open it there"
     else:
-        told = f"has not wholly arrived from {other!r}; move it again (holdfast ledger move)"
-    return LedgerUnavailable(f"the ledger {str(ledger)!r} {told}. Nothing was asked or spent.")
+        advice = f"has not wholly arrived from {address!r}; move it again (holdfast ledger move)"
+    return LedgerUnavailable(f"the ledger {str(ledger)!r} {advice}. Nothing was asked or spent.")
 
 
 def overtaken(ledger: object, after: int) -> LedgerUnavailable:
@@ -170,8 +170,8 @@ def require_format(ledger: object, first: str) -> None:
 
     What is no first entry at all is for the chain to find.
     """
-    found = _OPENED.search(first)
-    number = FORMAT if found is None else int(found[1])
+    match = _OPENED.search(first)
+    number = FORMAT if match is None else int(match[1])
     if number != FORMAT:
         advice = (
             "open it with the version that wrote it, or protect fresh rows by a new ledger"
@@ -203,11 +203,11 @@ def lock_in_use(path: Path) -> LedgerUnavailable:
     )
 
 
-def newer_tables(ledger: object, version: int, known: int) -> LedgerUnavailable:
+def newer_tables(ledger: object, version: int, supported: int) -> LedgerUnavailable:
     """What is said of a ledger that newer software wrote."""
     return LedgerUnavailable(
         f"the ledger {str(ledger)!r} is in tables of version {version}, and this software knows "
-        f"them up to {known}; update it. Nothing was written."
+        f"them up to {supported}; update it. Nothing was written."
     )
 
 
@@ -245,10 +245,10 @@ class OwnFolder:
     def file_names(self) -> list[str]:
         """The files there are, sorted; those that begin with a dot were never finished."""
         try:
-            found = list(self.path.iterdir()) if self.path.exists() else []
+            files = list(self.path.iterdir()) if self.path.exists() else []
         except OSError as error:
             raise unavailable(self.path, error) from error
-        return sorted(each.name for each in found if not each.name.startswith("."))
+        return sorted(each.name for each in files if not each.name.startswith("."))
 
     def keep_file(self, name: str, content: bytes) -> None:
         """A file with this content, durable when this returns; the same may be kept again."""

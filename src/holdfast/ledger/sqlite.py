@@ -128,11 +128,11 @@ class FileHome:
         """The file's name without what says that it is a ledger."""
         return self.path.stem
 
-    def beside(self, what: str) -> Path:
+    def beside(self, suffix: str) -> Path:
         """A file that belongs to the ledger."""
-        if what == "secret" and self.secret is not None:
+        if suffix == "secret" and self.secret is not None:
             return self.secret
-        return self.path.with_name(f"{self.path.name}-{what}")
+        return self.path.with_name(f"{self.path.name}-{suffix}")
 
     @property
     def columns(self) -> OwnFolder:
@@ -142,8 +142,8 @@ class FileHome:
     def neighbours(self) -> list[LedgerHome]:
         """The ledgers of the folder; what cannot be read is passed over."""
         try:
-            found = sorted(self.path.parent.glob("*.ledger"))
-            return [FileHome(path.resolve()) for path in found if path.is_file()]
+            ledgers = sorted(self.path.parent.glob("*.ledger"))
+            return [FileHome(path.resolve()) for path in ledgers if path.is_file()]
         except OSError:
             return []
 
@@ -301,9 +301,9 @@ class SqliteKeeper:
     def moved(self) -> str | None:
         """Where the ledger went, or comes from; None if it is in use here."""
         with plainly(self._home):
-            found = self.records.connection.execute("SELECT moved FROM head").fetchall()
+            rows = self.records.connection.execute("SELECT moved FROM head").fetchall()
         # Without a head its seal is missing, too, which is told when the entries are read.
-        return next((str(moved) for (moved,) in found if moved is not None), None)
+        return next((str(moved) for (moved,) in rows if moved is not None), None)
 
     def mark_moved(self, how: str | None) -> None:
         """Say so, on the disk when this returns."""
@@ -422,8 +422,8 @@ def _begin(connection: sqlite3.Connection, timeout: float) -> None:
     deadline = time.monotonic() + timeout
     try:
         while True:
-            left = max(0.0, deadline - time.monotonic())
-            connection.execute(f"PRAGMA busy_timeout = {int(1000 * min(left, _MOMENT))}")
+            seconds = max(0.0, deadline - time.monotonic())
+            connection.execute(f"PRAGMA busy_timeout = {int(1000 * min(seconds, _MOMENT))}")
             try:
                 connection.execute("BEGIN IMMEDIATE")
                 return

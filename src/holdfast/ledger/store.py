@@ -82,7 +82,7 @@ class Reader:
 
     def news(self, after: int = 0, head: str = GENESIS) -> list[Row]:
         """The entries that follow entry `after` (whose hash is `head`): in order and sealed."""
-        seen = self.witness.seen()  # before the entries are read: others may be adding some
+        newest = self.witness.seen()  # before the entries are read: others may be adding some
         with self.guard:
             sealed, rows = self._records.tail(after)
         if after:
@@ -95,7 +95,7 @@ class Reader:
                 "another secret: entries were cut off or added by hand, or another secret lies "
                 f"beside it. Put back its own secret; if it is its own: {RESTORE}"
             )
-        require_seen(seen, rows, after)
+        require_seen(newest, rows, after)
         return rows
 
     def found(self, question: str) -> list[filing.Found]:
@@ -112,11 +112,11 @@ class Reader:
 
     def kept(self) -> filing.Kept | None:
         """The checkpoint, if there is one."""
-        seen = self.witness.seen()
+        newest = self.witness.seen()
         with self.guard:
-            if seen is not None:  # it may lie before the checkpoint
-                rows = self._records.entries(seen[0], seen[0])
-                require_seen(seen if rows else None, rows, seen[0] - 1)
+            if newest is not None:  # it may lie before the checkpoint
+                rows = self._records.entries(newest[0], newest[0])
+                require_seen(newest if rows else None, rows, newest[0] - 1)
             stored = None if self.secret is None else self._records.checkpoint()
         if self.secret is None or stored is None:
             return None
@@ -389,5 +389,5 @@ def _addition(
         for row, answers in zip(rows, filed, strict=False)
         for place in sealed_places(secret, answers, row)
     ]
-    kept = None if checkpoint is None else sealed_checkpoint(secret, checkpoint)
-    return Addition(after, head, rows, seal(secret, seq, hashed), places, kept)
+    sealed = None if checkpoint is None else sealed_checkpoint(secret, checkpoint)
+    return Addition(after, head, rows, seal(secret, seq, hashed), places, sealed)

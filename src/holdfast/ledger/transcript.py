@@ -85,10 +85,10 @@ class Looks(Mapping[str, Sequence[Recorded]]):
     memory: _Remembering
 
     def __getitem__(self, question: str) -> Sequence[Recorded]:
-        found = self.memory.looks_at(question)
-        if not found:
+        looks = self.memory.looks_at(question)
+        if not looks:
             raise KeyError(question)
-        return found
+        return looks
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.memory.questions)
@@ -140,44 +140,44 @@ class Past(Protocol):
         ...
 
 
-def checkpoint_of(kept: Kept) -> dict[str, Any] | None:
+def checkpoint_of(stored: Kept) -> dict[str, Any] | None:
     """What a checkpoint says; None if another version wrote it."""
     with reading_entry("the checkpoint"):
-        body: dict[str, Any] = json.loads(kept.text)
+        body: dict[str, Any] = json.loads(stored.text)
         if body["kind"] != CHECKPOINT:
             return None
         names = ("kind", "count", "head", "first", "lines", "account", "attached", "dictionaries")
         return {name: body[name] for name in names}
 
 
-def look_at(batch: Callable[[int, dict[str, Any]], Pending], found: Found) -> Recorded | None:
+def look_at(batch: Callable[[int, dict[str, Any]], Pending], filed_place: Found) -> Recorded | None:
     """The look that is filed; None for anything else. `batch` reads what an entry reserves."""
-    if not found.filed.look:
+    if not filed_place.filed.look:
         return None
-    (reserve, reserved, _), (seq, text, receipt) = found.before, found.settled
-    filed = found.filed
+    (reserve, reserved, _), (seq, text, receipt) = filed_place.before, filed_place.settled
+    filed = filed_place.filed
     with reading_entry(f"entry {seq}"):
         pending = batch(reserve, json.loads(reserved))
         body = json.loads(text)
         releases = releases_of(seq, body, pending)
     how = (body["at"], receipt, filed.leaked, pending.mechanism, filed.line or None)
-    for asked, release in zip(pending.asked, releases, strict=True):
-        if (release.number, asked.offer.question) == (filed.look, filed.question):
-            return recorded(asked, release, *how)
+    for each, release in zip(pending.asked, releases, strict=True):
+        if (release.number, each.offer.question) == (filed.look, filed.question):
+            return recorded(each, release, *how)
     raise _unanswered(seq, filed.question)
 
 
-def told_line(found: Found) -> Recorded | None:
+def told_line(filed: Found) -> Recorded | None:
     """The line that is filed and follows from looks; None for anything else that is filed."""
-    if not found.filed.line or found.filed.look:
+    if not filed.filed.line or filed.filed.look:
         return None
-    seq, text, receipt = found.settled
+    seq, text, receipt = filed.settled
     with reading_entry(f"entry {seq}"):
         body = json.loads(text)
         for line in body["lines"]:
-            if line["line"] == found.filed.line and "parts" in line:
+            if line["line"] == filed.filed.line and "parts" in line:
                 return read_whole(line, body["at"], receipt)
-    raise _unanswered(seq, found.filed.question)
+    raise _unanswered(seq, filed.filed.question)
 
 
 def _unanswered(seq: int, question: str) -> LedgerTampered:
@@ -223,18 +223,18 @@ class Transcript:
     @classmethod
     def resumed(cls, past: Past) -> Transcript:
         """The ledger as it stands, from its newest checkpoint on."""
-        transcript, kept = cls(), past.kept()
-        if kept is not None:
-            transcript._resume(kept, past)
+        transcript, checkpoint = cls(), past.kept()
+        if checkpoint is not None:
+            transcript._resume(checkpoint, past)
         transcript.apply(past.news(transcript.count, transcript.head))
         return transcript
 
-    def _resume(self, kept: Kept, past: Past) -> None:
-        body = checkpoint_of(kept)
+    def _resume(self, checkpoint: Kept, past: Past) -> None:
+        body = checkpoint_of(checkpoint)
         if body is None:
             return
-        (_, text, hashed) = kept.first
-        if verify([kept.first]) != body["first"]:
+        (_, text, hashed) = checkpoint.first
+        if verify([checkpoint.first]) != body["first"]:
             raise LedgerTampered(f"entry 1 of the ledger is not that of its checkpoint. {RESTORE}")
         with reading_entry("the checkpoint"):
             self._apply(1, json.loads(text), hashed)
@@ -276,8 +276,8 @@ class Transcript:
         if body["kind"] != "settle/2" or self.pending is None:
             return []
         return [
-            Filed(asked.offer.question, asked.offer.number, number or 0, self.account.nats)
-            for asked, number in self._numbering(self.pending, body["symbols"])
+            Filed(each.offer.question, each.offer.number, number or 0, self.account.nats)
+            for each, number in self._numbering(self.pending, body["symbols"])
         ]
 
     def _numbering(
@@ -285,7 +285,7 @@ class Transcript:
     ) -> list[tuple[Asked, int | None]]:
         """The looks of a batch with their lines: a part has none, what it is a part of does."""
         lines, looks = counting(self._numbered + 1), zip(pending.asked, symbols, strict=True)
-        return [(asked, next(lines) if asked.is_line(symbol) else None) for asked, symbol in looks]
+        return [(each, next(lines) if each.is_line(symbol) else None) for each, symbol in looks]
 
     @property
     def looks(self) -> Mapping[str, Sequence[Recorded]]:
@@ -356,7 +356,7 @@ class Transcript:
         def here() -> Sequence[int]:
             return [self._keys[key]] if key in self._keys else []
 
-        return next(iter(self._filed(KEY + key, lambda found: found.settled[0], here)), None)
+        return next(iter(self._filed(KEY + key, lambda filed: filed.settled[0], here)), None)
 
     def _filed(
         self,
@@ -369,8 +369,8 @@ class Transcript:
         if past is None:
             return here()
         with past.guard:  # another thread may be reading everything now
-            found = [] if self._past is None else past.found(text)
-            recalled = [recall(each) for each in found if each.settled[0] <= self._skipped]
+            places = [] if self._past is None else past.found(text)
+            recalled = [recall(each) for each in places if each.settled[0] <= self._skipped]
             return (*(each for each in recalled if each is not None), *here())
 
     @property
@@ -411,9 +411,9 @@ class Transcript:
     @property
     def mechanisms(self) -> Mapping[str, Mechanism]:
         """Those that may have written to this ledger, by the names it calls them."""
-        found = (self.mechanism, self.checker, self.gate, self.describing)
+        mechanisms = (self.mechanism, self.checker, self.gate, self.describing)
         last = last_to_answer(self.account, self.mechanism)
-        every = (*found, *self.dictionaries.mechanisms, last)
+        every = (*mechanisms, *self.dictionaries.mechanisms, last)
         return {each.name: each for each in every if each is not None}
 
     def apply(self, entries: Iterable[tuple[int, str, str]]) -> None:
@@ -480,22 +480,24 @@ class Transcript:
     def _settle(self, seq: int, body: dict[str, Any], receipt: str) -> None:
         pending = self._finish(seq, body)
         releases = releases_of(seq, body, pending)
-        told = Answered(body["symbols"], releases)
-        for answer in self.answered(pending, told, body["at"], receipt):
+        answered = Answered(body["symbols"], releases)
+        for answer in self.answered(pending, answered, body["at"], receipt):
             self._answers.append(answer)
             self._looks.setdefault(answer.question, []).append(answer)
             if answer.number is not None:
                 self._number(answer)
-        offers = [asked.offer for asked in pending.asked]
+        offers = [each.offer for each in pending.asked]
         self.account = pending.mechanism.advance(self.account, offers, releases)
 
-    def answered(self, pending: Pending, found: Answered, at: str, receipt: str) -> list[Recorded]:
+    def answered(
+        self, pending: Pending, symbols: Answered, at: str, receipt: str
+    ) -> list[Recorded]:
         """The looks of a batch as they are told once it is settled."""
         leaked, mechanism = self.account.nats, pending.mechanism
-        numbered = self._numbering(pending, found.symbols)
+        numbered = self._numbering(pending, symbols.symbols)
         return [
-            recorded(asked, release, at, receipt, leaked, mechanism, number)
-            for (asked, number), release in zip(numbered, found.releases, strict=True)
+            recorded(each, release, at, receipt, leaked, mechanism, number)
+            for (each, number), release in zip(numbered, symbols.releases, strict=True)
         ]
 
     def _tell(self, seq: int, body: dict[str, Any], receipt: str) -> None:

@@ -140,8 +140,8 @@ class LedgerView:
             number = "-" if line.number is None else line.number
             rows.append(self._row(number, line, f"  ({line.why})" if line.why else ""))
             if parts:
-                found = self.parts(line)
-                rows.extend(self._row("", part, f"  (look {part.look})") for part in found)
+                looks = self.parts(line)
+                rows.extend(self._row("", part, f"  (look {part.look})") for part in looks)
         return "\n".join([*rows, f"all intervals together: {self.together}"])
 
     def __str__(self) -> str:
@@ -178,11 +178,11 @@ def _unfinished(transcript: Transcript) -> list[Recorded]:
 
     Asked again, it goes on from them, and pays for none of them twice.
     """
-    told = {(line.question, look) for line in transcript.lines for look in line.parts}
-    left: dict[str, list[Recorded]] = {}
+    recorded = {(line.question, look) for line in transcript.lines for look in line.parts}
+    unfinished: dict[str, list[Recorded]] = {}
     for each in transcript.answers:
-        if each.part_of is not None and (each.part_of, each.look) not in told:
-            left.setdefault(each.part_of, []).append(each)
+        if each.part_of is not None and (each.part_of, each.look) not in recorded:
+            unfinished.setdefault(each.part_of, []).append(each)
     return [
         replace(
             looks[-1],
@@ -199,7 +199,7 @@ def _unfinished(transcript: Transcript) -> list[Recorded]:
             charge=sum(each.charge for each in looks),
             variance=None,
         )
-        for question, looks in left.items()
+        for question, looks in unfinished.items()
     ]
 
 
@@ -251,10 +251,10 @@ def explanation(transcript: Transcript) -> str:
     view = view_of(transcript, "")
     for line in view:
         lines += _explained(line, view.parts(line), kind)
-    for asked in transcript.abandoned:
+    for each in transcript.abandoned:
         lines.append(
-            f"      {asked.offer.question} was never answered (it could not be read again, or not "
-            f"be evaluated) and keeps its charge of {asked.offer.worst_charge:.5g}"
+            f"      {each.offer.question} was never answered (it could not be read again, or not "
+            f"be evaluated) and keeps its charge of {each.offer.worst_charge:.5g}"
         )
     if transcript.pending is not None:
         lines.append(
@@ -274,22 +274,22 @@ def _explained(line: Recorded, parts: Sequence[Recorded], kind: MechanismKind) -
     """How a line's interval came about: by a look at the data, or from those that are its parts."""
     number = "   -" if line.number is None else f"{line.number:>4}"
     verdict = f"{line.verdict}: " if line.verdict else ""
-    told = [f"{number}. {verdict}{line.question} {_found(line)}"]
+    lines = [f"{number}. {verdict}{line.question} {_result(line)}"]
     if line.look is not None:
-        return [*told, *_looked(line, line.status, kind, "      ")]
-    others = len(set(line.parts)) - len(parts)
-    known = f", and {plural(others, 'look')} known before" if others else ""
-    told.append(
-        f"      {line.status}; follows from {plural(len(parts), 'look')} asked for it{known}; "
+        return [*lines, *_looked(line, line.status, kind, "      ")]
+    earlier = len(set(line.parts)) - len(parts)
+    beside = f", and {plural(earlier, 'look')} known before" if earlier else ""
+    lines.append(
+        f"      {line.status}; follows from {plural(len(parts), 'look')} asked for it{beside}; "
         f"they add {line.charge:.5g} nats"
     )
     for part in parts:
-        told.append(f"      look {part.look}: {part.question} {_found(part)}")
-        told += _looked(part, part.status, kind, "        ")
-    return told
+        lines.append(f"      look {part.look}: {part.question} {_result(part)}")
+        lines += _looked(part, part.status, kind, "        ")
+    return lines
 
 
-def _found(recorded: Recorded) -> str:
+def _result(recorded: Recorded) -> str:
     if recorded.value is None:
         return f"in {recorded.interval_text}"
     return recorded.shown if recorded.side else f"= {recorded.shown} {recorded.interval_text}"
@@ -306,10 +306,10 @@ def _looked(look: Recorded, status: str, kind: MechanismKind, indent: str) -> li
     reason = _REVEALED if look.mechanism == REVEAL else _REASONS.get(status, kind.name)
     if look.alike is not None:
         reason += ", of rows that are alike" if look.alike else ", whether rows are alike or not"
-    told = [
+    lines = [
         f"{indent}{status}; {reason}; {look.leaked:.5g} nats had leaked, this answer adds "
         f"{look.charge:.5g}"
     ]
     if look.variance is not None:
-        told.append(f"{indent}narrower, since {look.variance}")
-    return told
+        lines.append(f"{indent}narrower, since {look.variance}")
+    return lines

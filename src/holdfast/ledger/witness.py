@@ -50,29 +50,29 @@ class Witness:
         try:
             handle = open_here(self.path, os.O_RDONLY)
             try:
-                found = _TEXT.fullmatch(os.read(handle, _LENGTH + 1))
+                match = _TEXT.fullmatch(os.read(handle, _LENGTH + 1))
             finally:
                 os.close(handle)
         except LedgerUnavailable:
             raise
         except OSError:
             return None
-        if found is None or found[0] != _line(found[1]):
+        if match is None or match[0] != _line(match[1]):
             return None
-        return int(found[2]), found[3].decode()
+        return int(match[2]), match[3].decode()
 
 
-def _line(said: bytes) -> bytes:
-    return b"%s %08x\n" % (said, zlib.crc32(said))
+def _line(content: bytes) -> bytes:
+    return b"%s %08x\n" % (content, zlib.crc32(content))
 
 
 def require_seen(
-    seen: tuple[int, str] | None, rows: Sequence[tuple[int, str, str]], after: int
+    newest: tuple[int, str] | None, rows: Sequence[tuple[int, str, str]], after: int
 ) -> None:
     """Refuse a ledger whose entries, `rows` after entry `after`, lack one that was seen before."""
-    if seen is None or seen[0] <= after:
+    if newest is None or newest[0] <= after:
         return
-    seq, hashed = seen
+    seq, hashed = newest
     if seq > after + len(rows):
         raise LedgerTampered(
             f"the ledger ends after entry {after + len(rows)}, and entry {seq} had been written: "

@@ -50,20 +50,20 @@ def choose(wanted: Terms, options: Mapping[str, Any]) -> Choice:
     if median >= bounded:
         return Choice(
             BOUNDED_NOISE,
-            f"bounded noise: half-width {_shown(bounded)} {here}, where median noise would have "
-            f"{_shown(median)}",
+            f"bounded noise: half-width {_text(bounded)} {here}, where median noise would have "
+            f"{_text(median)}",
         )
     if wanted.tolerance is not None and median > wanted.tolerance:
         return Choice(
             BOUNDED_NOISE,
-            f"bounded noise: neither it ({_shown(bounded)}) nor median noise ({_shown(median)}) "
+            f"bounded noise: neither it ({_text(bounded)}) nor median noise ({_text(median)}) "
             f"has half-width {wanted.tolerance:g} {here}, and bounded noise can answer some of "
             "them, and check guesses",
         )
     return Choice(
         kind_of(CONTENDERS[1]),
-        f"median noise: half-width {_shown(median)} {here}, where bounded noise would have "
-        f"{_shown(bounded)}; it answers averages of all rows and checks no guesses, for which "
+        f"median noise: half-width {_text(median)} {here}, where bounded noise would have "
+        f"{_text(bounded)}; it answers averages of all rows and checks no guesses, for which "
         "mechanism='bounded noise' is there",
     )
 
@@ -77,5 +77,5 @@ def _half_width(wanted: Terms, kind: MechanismKind) -> float:
     return math.inf if width is None else width
 
 
-def _shown(width: float) -> str:
+def _text(width: float) -> str:
     return "0.5 or more" if width == math.inf else f"{width:.4g}"

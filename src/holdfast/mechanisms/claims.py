@@ -89,30 +89,30 @@ def showings(
     """For each question what its rows, alike for it or not, show; one scan for counts, one for
     histograms."""
     kinds = [_read_by(terms, *each) for each in zip(questions, alike, strict=True)]
-    counted = [row for kind in kinds if isinstance(kind, _Counts) for row in kind.rows]
-    totals = iter(sample.sums(counted) if counted else ())
+    counts = [row for kind in kinds if isinstance(kind, _Counts) for row in kind.rows]
+    totals = iter(sample.sums(counts) if counts else ())
     binned = [kind.asked for kind in kinds if isinstance(kind, _Bins)]
     histograms = iter(sample.histograms(binned) if binned else ())
-    others = [
+    averages = [
         question
         for question, kind in zip(questions, kinds, strict=True)
         if isinstance(kind, _Whole)
     ]
-    measured = iter(measure(sample, others))
-    found: list[Showing] = []
+    measured = iter(measure(sample, averages))
+    results: list[Showing] = []
     for kind in kinds:
         match kind:
             case _Counts():
-                found.append(kind.showing([next(totals) // GRID for _ in kind.rows]))
+                results.append(kind.showing([next(totals) // GRID for _ in kind.rows]))
             case _Bins():
-                found.append(kind.showing(next(histograms)))
+                results.append(kind.showing(next(histograms)))
             case _Units():
-                found.append(kind.showing(sample))
+                results.append(kind.showing(sample))
             case _Whole():
-                found.append(kind.showing(next(measured)))
+                results.append(kind.showing(next(measured)))
             case None:  # it has one value, and needs no rows
-                found.append(lambda claim, _log_p, _moment: claim[0] <= 0.0)
-    return found
+                results.append(lambda claim, _log_p, _moment: claim[0] <= 0.0)
+    return results
 
 
 def is_paired(question: Statistic) -> bool:
@@ -319,15 +319,15 @@ class Claims:
     tally: tuple[str, str]
 
     def offer(self, terms: Terms, account: Account, wishes: Sequence[Wish]) -> list[Offer]:
-        left = log_left(terms.log_beta, account.leakage.log_beta_spent)
-        if left == -math.inf:
+        remaining = log_left(terms.log_beta, account.leakage.log_beta_spent)
+        if remaining == -math.inf:
             raise BudgetExhausted(
                 "requested a claim; remaining nothing of the failure probability, all of which "
                 "earlier answers have. Repeat earlier questions for free, ask described ones, or "
                 "use fresh rows in a new ledger."
             )
         declared = self.declared(terms)
-        start = before = _Standing(left, account.nats, *self._counts(account), declared)
+        start = before = _Standing(remaining, account.nats, *self._counts(account), declared)
         standing = asdict(start)  # one for all: an audit begins where they began
         offers, worst_nats = [], start.nats
         for place, wish in enumerate(wishes):
@@ -359,23 +359,23 @@ class Claims:
 
     def levels(self, terms: Terms, account: Account) -> tuple[float, float]:
         """The level of the next claim, and of the one after it if it comes out unexpectedly."""
-        left = log_left(terms.log_beta, account.leakage.log_beta_spent)
+        remaining = log_left(terms.log_beta, account.leakage.log_beta_spent)
         declared = self.declared(terms)
-        standing = _Standing(left, account.nats, *self._counts(account), declared)
-        found = [0.0, 0.0]
+        standing = _Standing(remaining, account.nats, *self._counts(account), declared)
+        levels = [0.0, 0.0]
         for place in range(2):
             try:
                 prior = self.prior(declared, standing.made, standing.unexpected)
             except BudgetExhausted:
                 break
             log_p = claim_log_level(standing.log_left, self._weight(prior), standing.nats)
-            found[place] = math.exp(log_p)
+            levels[place] = math.exp(log_p)
             standing = standing.after(surprise_log_charge(prior, 0.0), expected=False)
-        return found[0], found[1]
+        return levels[0], levels[1]
 
     def _counts(self, account: Account) -> tuple[int, int]:
-        made, unexpected = self.tally
-        return getattr(account, made), getattr(account, unexpected)
+        claimed, unexpected = self.tally
+        return getattr(account, claimed), getattr(account, unexpected)
 
     def _weight(self, prior: float) -> float:
         """The public weight of the symbol that claims."""
@@ -390,11 +390,11 @@ class Claims:
         noise: Callable[[int], Noise],  # noqa: ARG002 - the same door for every mechanism
     ) -> list[Symbol]:
         alike = [_extra(offer)["alike"] for offer in offers]
-        found = showings(terms, questions, alike, sample)
+        results = showings(terms, questions, alike, sample)
 
         def shows(place: int, log_p: float) -> bool:
             offer = offers[place]
-            return found[place](_claim_of(offer), log_p, _extra(offer)["moment"])
+            return results[place](_claim_of(offer), log_p, _extra(offer)["moment"])
 
         decided = self._decided(offers, shows)
         return [self.shown if each.claims else self.silent for each in decided]
@@ -435,10 +435,10 @@ class Claims:
         self, account: Account, offers: Sequence[Offer], releases: Sequence[Release]
     ) -> Account:
         expected = self.shown if self.expects_shown else self.silent
-        made, unexpected = self._counts(account)
+        claimed, unexpected = self._counts(account)
         unexpected += sum(release.status != expected for release in releases)
         paid = charged(account, offers, [release.charge for release in releases])
-        counts = zip(self.tally, (made + len(releases), unexpected), strict=True)
+        counts = zip(self.tally, (claimed + len(releases), unexpected), strict=True)
         return replace(paid, **cast("dict[str, Any]", dict(counts)))
 
     def questions_left(self, terms: Terms, account: Account, stages: PartStages = ()) -> int:
@@ -452,11 +452,11 @@ class Claims:
         They are about questions of this concentration. With `most`, the nats that they and their
         answers may leak in all.
         """
-        nats, (made, unexpected), count = account.nats, self._counts(account), 0
-        left = min(declared_left(terms, account), _MOST_SURPRISES)
+        nats, (claimed, unexpected), count = account.nats, self._counts(account), 0
+        remaining = min(declared_left(terms, account), _MOST_SURPRISES)
         declared, half_width = self.declared(terms), terms.half_width
-        while count < left:
-            prior = self.prior(declared, made + count, unexpected + count)
+        while count < remaining:
+            prior = self.prior(declared, claimed + count, unexpected + count)
             refuted = nats + surprise_log_charge(prior, 0.0)
             log_p = log_share_of(terms, account, count + 1) - refuted
             radius = round_up(profile.radius(min(0.0, log_p)) + GRID_ERROR)
@@ -504,21 +504,23 @@ def _extra(offer: Offer) -> Mapping[str, Any]:
 _default_prior = lru_cache(maxsize=4096)(surprise_prior)
 
 
-def _surprise_prior(declared: Sequence[int] | None, made: int, refuted: int) -> float:
-    return _default_prior(made, refuted) if declared is None else declared_surprise_prior(*declared)
+def _surprise_prior(declared: Sequence[int] | None, claimed: int, refuted: int) -> float:
+    return (
+        _default_prior(claimed, refuted) if declared is None else declared_surprise_prior(*declared)
+    )
 
 
-def _gate_prior(declared: Sequence[int] | None, made: int, shown: int) -> float:
+def _gate_prior(declared: Sequence[int] | None, claimed: int, passed: int) -> float:
     if declared is None:
-        return open_gate_prior(shown, made)
+        return open_gate_prior(passed, claimed)
     (candidates,) = declared
-    if made >= candidates:
+    if claimed >= candidates:
         raise BudgetExhausted(
-            f"requested candidate {made + 1:,}; remaining 0 of the {candidates:,} declared; "
+            f"requested candidate {claimed + 1:,}; remaining 0 of the {candidates:,} declared; "
             "missing 1. Repeating an earlier gate is free; new candidates need fresh rows in a new "
             "ledger."
         )
-    return declared_gate_prior(shown, candidates)
+    return declared_gate_prior(passed, candidates)
 
 
 def _declared_surprises(terms: Terms) -> Sequence[int] | None:

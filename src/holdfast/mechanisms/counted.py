@@ -102,8 +102,8 @@ class _Standing:
 
     @classmethod
     def of(cls, account: Account) -> _Standing:
-        asked, mistakes, waiting = account.memory.get(_MEMORY, (0, 0, ()))
-        return cls(asked, mistakes, tuple((look, text) for look, text in waiting))
+        answered, mistakes, waiting = account.memory.get(_MEMORY, (0, 0, ()))
+        return cls(answered, mistakes, tuple((look, text) for look, text in waiting))
 
     def on(self, account: Account) -> Account:
         plain = [self.asked, self.mistakes, [list(pair) for pair in self.waiting]]
@@ -117,14 +117,14 @@ class _Standing:
                 f"{tree.mistakes:,} were declared. Repeating an earlier question is free; new "
                 "ones need fresh rows in a new ledger."
             )
-        left, right = tree.questions - self.asked, tree.mistakes - self.mistakes
-        for what, wanted, remaining in (
-            ("questions", questions, left),
-            ("answers to mistakes", mistakes, right),
+        unasked, unmade = tree.questions - self.asked, tree.mistakes - self.mistakes
+        for limit, wanted, remaining in (
+            ("questions", questions, unasked),
+            ("answers to mistakes", mistakes, unmade),
         ):
             if wanted > remaining:
                 raise BudgetExhausted(
-                    f"requested {wanted:,} more {what}; remaining {remaining:,}; missing "
+                    f"requested {wanted:,} more {limit}; remaining {remaining:,}; missing "
                     f"{wanted - remaining:,}. A question without a guess is a mistake: check a "
                     "guess, repeat earlier questions for free, or use fresh rows in a new ledger.",
                     Shortfall("questions", wanted, remaining),
@@ -143,11 +143,11 @@ class CountedAnswers:
         new = sum(not _is_due(standing, wish) for wish in wishes)
         standing.require_room(self.tree, new, new)
         return [
-            self._offer(terms, account.looks + position, wish, due=_is_due(standing, wish))
+            self._offer(terms, account.looks + position, wish, waiting=_is_due(standing, wish))
             for position, wish in enumerate(wishes, start=1)
         ]
 
-    def _offer(self, terms: Terms, number: int, wish: Wish, *, due: bool) -> Offer:
+    def _offer(self, terms: Terms, number: int, wish: Wish, *, waiting: bool) -> Offer:
         radius = self.tree.radius(terms, wish)
         width = self.tree.half_width(radius)
         if wish.tolerance < width:
@@ -162,7 +162,7 @@ class CountedAnswers:
             log_p=self.tree.log_level(terms.log_beta),
             radius=radius,
             profile=recorded_profile(_profile(terms, wish), terms, wish.question),
-            extra={"due": due},
+            extra={"due": waiting},
         )
 
     def respond(
@@ -176,9 +176,9 @@ class CountedAnswers:
         return exact_symbols(offers, questions, sample)
 
     def settle(self, offers: Sequence[Offer], symbols: Sequence[Symbol]) -> list[Release]:
-        return each_settled(self._told, offers, symbols)
+        return each_settled(self._release, offers, symbols)
 
-    def _told(self, offer: Offer, symbol: Symbol) -> Release:
+    def _release(self, offer: Offer, symbol: Symbol) -> Release:
         return released(offer, symbol, "answered", offer.worst_charge)
 
     def advance(
@@ -198,8 +198,8 @@ class CountedAnswers:
         for part in (part for stage in stages for part in stage):
             if tree.half_width(part.radius(log_p)) > terms.half_width * part.unit:
                 return 0
-        left = max(0, min(tree.questions - standing.asked, tree.mistakes - standing.mistakes))
-        return left // number_of_parts(stages)
+        remaining = max(0, min(tree.questions - standing.asked, tree.mistakes - standing.mistakes))
+        return remaining // number_of_parts(stages)
 
 
 def _is_due(standing: _Standing, wish: Wish) -> bool:
@@ -268,9 +268,9 @@ class CountedChecks:
         return symbols
 
     def settle(self, offers: Sequence[Offer], symbols: Sequence[Symbol]) -> list[Release]:
-        return each_settled(self._told, offers, symbols)
+        return each_settled(self._release, offers, symbols)
 
-    def _told(self, offer: Offer, symbol: Symbol) -> Release:
+    def _release(self, offer: Offer, symbol: Symbol) -> Release:
         if symbol == _REFUTED:
             return Release(offer.number, _REFUTED, None, Interval(0.0, 1.0), offer.worst_charge)
         if symbol != CONFIRMED or offer.claim is None:
@@ -297,10 +297,10 @@ class CountedChecks:
             (*standing.waiting, *refuted),
         )
         paid = charged(account, offers, [release.charge for release in releases])
-        counted = replace(
+        settled = replace(
             paid, checks=paid.checks + len(offers), surprises=paid.surprises + len(refuted)
         )
-        return after.on(counted)
+        return after.on(settled)
 
     def questions_left(self, terms: Terms, account: Account, stages: PartStages = ()) -> int:
         return CountedAnswers(self.tree).questions_left(terms, account, stages)
@@ -341,8 +341,8 @@ def _plan(wanted: Terms, options: Mapping[str, Any]) -> Planned:
             "halting guess and check counts every way that the answers can go, and needs to know "
             "how many questions there will be: give questions=."
         )
-    given = wanted.surprises if chosen["mistakes"] is None else chosen["mistakes"]
-    m = require.integer_between("mistakes", k if given is None else given, 0, k)
+    surprises = wanted.surprises if chosen["mistakes"] is None else chosen["mistakes"]
+    m = require.integer_between("mistakes", k if surprises is None else surprises, 0, k)
     tree = CountedTree(k, m, _cells(wanted.concentration, chosen["accuracy"]))
     least = _width(wanted.concentration, tree, wanted.log_beta)
     if wanted.tolerance is None and least < WHOLE_RANGE:
@@ -374,8 +374,8 @@ def _method() -> Method:
     """How it plans: for every profile, by search."""
 
     def half_width(rows: KnownRows, n: int, k: int, log_beta: float) -> float | None:
-        found = _planned_width(rows.profile(n), k, log_beta)
-        return found if found < WHOLE_RANGE else None
+        width = _planned_width(rows.profile(n), k, log_beta)
+        return width if width < WHOLE_RANGE else None
 
     def questions(rows: KnownRows, n: int, t: float, log_beta: float) -> int | None:
         profile = rows.profile(n)

@@ -48,14 +48,14 @@ def stake_in(terms: Terms, account: Account, share: float) -> Stake:
             "described_share is 1, so that nothing of the failure probability is for anything "
             "else; open a ledger with a smaller described_share. Nothing was spent."
         )
-    left = log_left(terms.log_beta, account.leakage.log_beta_spent)
-    if left == -math.inf:
+    remaining = log_left(terms.log_beta, account.leakage.log_beta_spent)
+    if remaining == -math.inf:
         raise BudgetExhausted(
             f"requested {share:g} of what is left of the failure probability "
             f"{math.exp(terms.log_beta):.4g}; remaining 0 after {account.asked:,} questions. Use "
             "fresh rows in a new ledger. Nothing was spent."
         )
-    return Stake(late_log_share(left, share), account.nats)
+    return Stake(late_log_share(remaining, share), account.nats)
 
 
 def after_opening(account: Account, stake: Stake, share: float) -> Account:
@@ -63,8 +63,8 @@ def after_opening(account: Account, stake: Stake, share: float) -> Account:
 
     One that takes everything closes the ledger; nothing has a share after it.
     """
-    kept = log_kept(account.log_kept, share) if share < 1.0 else account.log_kept
-    return replace(account, leakage=account.leakage.take(stake.log_beta), log_kept=kept)
+    log_remaining = log_kept(account.log_kept, share) if share < 1.0 else account.log_kept
+    return replace(account, leakage=account.leakage.take(stake.log_beta), log_kept=log_remaining)
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,8 +102,8 @@ def exact_symbols(
 ) -> list[Symbol]:
     """The exact values of all questions, from one scan: numerators over the offers' cells."""
     return [
-        offer.own_grid.cell(found.numerator, found.denominator)
-        for offer, found in zip(offers, measure(sample, questions), strict=True)
+        offer.own_grid.cell(measured.numerator, measured.denominator)
+        for offer, measured in zip(offers, measure(sample, questions), strict=True)
     ]
 
 
@@ -135,9 +135,9 @@ class Exact:
         return exact_symbols(offers, questions, sample)
 
     def settle(self, offers: Sequence[Offer], symbols: Sequence[Symbol]) -> list[Release]:
-        return each_settled(self._told, offers, symbols)
+        return each_settled(self._release, offers, symbols)
 
-    def _told(self, offer: Offer, symbol: Symbol) -> Release:
+    def _release(self, offer: Offer, symbol: Symbol) -> Release:
         return unpromised_release(offer, value_of(offer, symbol))
 
     def advance(

@@ -97,8 +97,8 @@ def _open_ended(wanted: Terms, log_beta: float) -> list[Epoch]:
 
     def epoch(first: int, aim: int, e: int) -> Epoch:
         s0 = first_epoch_noise(rows, first, log_beta, aim)
-        found = gaussian_epoch(rows, first, s0, log_beta, e)
-        return _epoch(rows, found.questions, found.noise_scale, found.log_beta, found.half_width)
+        plan = gaussian_epoch(rows, first, s0, log_beta, e)
+        return _epoch(rows, plan.questions, plan.noise_scale, plan.log_beta, plan.half_width)
 
     def longest(aim: int) -> int:
         return largest_integer(
@@ -106,8 +106,8 @@ def _open_ended(wanted: Terms, log_beta: float) -> list[Epoch]:
         )
 
     aims = [within - 1 for within in DECLARED_EPOCHS]
-    found = ((aim, first) for aim in aims if (first := longest(aim)) >= LEAST_FIRST_EPOCH)
-    aim, first = next(found, (0, longest(0)))
+    fitting = ((aim, first) for aim in aims if (first := longest(aim)) >= LEAST_FIRST_EPOCH)
+    aim, first = next(fitting, (0, longest(0)))
     if first == 0:
         raise too_few_rows(wanted, epoch(1, 0, 0).half_width)
     epochs = (epoch(first, aim, e) for e in range(aim + 1 + _WIDER_EPOCHS))

@@ -95,8 +95,8 @@ class MechanismKind:
 def no_options(name: str, options: Mapping[str, Any]) -> None:
     """Refuse options for a mechanism that has none."""
     if options:
-        given = ", ".join(repr(option) for option in sorted(map(str, options)))
-        raise InvalidArgument(f"{name} has no options; leave out {given}.")
+        names = ", ".join(repr(option) for option in sorted(map(str, options)))
+        raise InvalidArgument(f"{name} has no options; leave out {names}.")
 
 
 def chosen_options(

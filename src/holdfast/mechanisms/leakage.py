@@ -235,7 +235,7 @@ def _exclude_each_other(questions: Sequence[Statistic]) -> bool:
     trees = [each for each in conditions if isinstance(each, Expression)]
     if len(trees) < len(questions):
         return False
-    return all(are_disjoint(one, other) for one, other in combinations(trees, 2))
+    return all(are_disjoint(first, second) for first, second in combinations(trees, 2))
 
 
 def joint_log_charge(law: Law, d: int, radius: float, grid: Grid) -> float | None:
@@ -316,9 +316,9 @@ class Leakage:
         return noisy_cells(self.law, offers, questions, sample, noise)
 
     def settle(self, offers: Sequence[Offer], symbols: Sequence[Symbol]) -> list[Release]:
-        return each_settled(self._told, offers, symbols)
+        return each_settled(self._release, offers, symbols)
 
-    def _told(self, offer: Offer, symbol: Symbol) -> Release:
+    def _release(self, offer: Offer, symbol: Symbol) -> Release:
         return released(offer, symbol, "answered", offer.worst_charge)
 
     def advance(
@@ -333,15 +333,15 @@ class Leakage:
 
     def _affordable(self, terms: Terms, account: Account, stages: PartStages) -> int:
         """How many more questions, at least; the grid's cost rounded up."""
-        nats, asked = account.nats, 0
+        nats, parts = account.nats, 0
         most = min(declared_left(terms, account), _MOST_COUNTED) // number_of_parts(stages)
         gridded = [[(part, self._declared_grid(part)) for part in stage] for stage in stages]
         for count in range(most):
             for stage in gridded:
                 charges = []
                 for part, grid in stage:
-                    asked += 1
-                    log_part = log_share_of(terms, account, asked) + math.log(0.5)
+                    parts += 1
+                    log_part = log_share_of(terms, account, parts) + math.log(0.5)
                     charges.append(self._charge(terms.half_width, part, grid, log_part, nats))
                 if None in charges:
                     return count
@@ -550,8 +550,8 @@ def asks_left(terms: Terms, account: Account, stages: PartStages = (), law: Law 
     They have these parts, or are means of all rows.
     """
     parts = number_of_parts(stages)
-    left = declared_left(terms, account) // parts
-    if left <= 0:
+    remaining = declared_left(terms, account) // parts
+    if remaining <= 0:
         return 0
     profiles = [[part.per_unit for part in stage] for stage in stages]
 
@@ -563,5 +563,5 @@ def asks_left(terms: Terms, account: Account, stages: PartStages = (), law: Law 
         terms.half_width,
         log_share,
         account.nats,
-        left,
+        remaining,
     )

@@ -259,10 +259,10 @@ class Checker(Mechanism, Protocol):
 
 
 def each_settled(
-    told: Callable[[Offer, Symbol], Release], offers: Sequence[Offer], symbols: Sequence[Symbol]
+    release: Callable[[Offer, Symbol], Release], offers: Sequence[Offer], symbols: Sequence[Symbol]
 ) -> list[Release]:
     """The answers of a batch, where each symbol stands for itself."""
-    return [told(offer, symbol) for offer, symbol in zip(offers, symbols, strict=True)]
+    return [release(offer, symbol) for offer, symbol in zip(offers, symbols, strict=True)]
 
 
 def cell_of(offer: Offer, symbol: Symbol) -> int:
@@ -322,10 +322,10 @@ def _outside(near: Interval, claim: Claim, radius: float) -> Interval:
         sides.append(Interval(near.low, min(near.high, claim[0] + radius)))
     if claim[1] < 1.0:
         sides.append(Interval(max(near.low, claim[1] - radius), near.high))
-    left = [side for side in sides if side.low <= side.high]
-    if not left:
+    possible = [side for side in sides if side.low <= side.high]
+    if not possible:
         return near
-    return Interval(min(side.low for side in left), max(side.high for side in left))
+    return Interval(min(side.low for side in possible), max(side.high for side in possible))
 
 
 # The walk of a batch, written once: offer, respond, settle, advance.

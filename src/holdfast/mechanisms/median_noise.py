@@ -132,12 +132,12 @@ def _open_ended(
     """Epochs that double, with the noise that answers most questions within the tolerance."""
     for within in DECLARED_EPOCHS:
         share = epoch_log_beta(log_beta, within - 1)
-        found = _most_questions(wanted, share, orders, variance)
-        if found is not None and (found[0] + 1) >> within >= LEAST_FIRST_EPOCH:
+        most = _most_questions(wanted, share, orders, variance)
+        if most is not None and (most[0] + 1) >> within >= LEAST_FIRST_EPOCH:
             break
-    if found is None:
+    if most is None:
         raise too_few_rows(wanted)
-    k, theorem, design = found
+    k, theorem, design = most
     first, scale, epochs = (k + 1) >> within, scale_of(design.D, wanted.rows), list[Epoch]()
     for e in range(within + _WIDER_EPOCHS):
         epoch = Epoch(first << e, scale, epoch_log_beta(log_beta, e), 0.0)

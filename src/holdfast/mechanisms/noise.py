@@ -45,6 +45,6 @@ class Noise:
         for block in self._blocks():
             pool += block
             while len(pool) >= size:
-                drawn, pool = int.from_bytes(pool[:size], "big"), pool[size:]
-                if drawn < limit:
-                    yield least + drawn % span
+                number, pool = int.from_bytes(pool[:size], "big"), pool[size:]
+                if number < limit:
+                    yield least + number % span

@@ -109,9 +109,9 @@ class OneLook:
         return exact_symbols(offers, questions, sample)
 
     def settle(self, offers: Sequence[Offer], symbols: Sequence[Symbol]) -> list[Release]:
-        return each_settled(self._told, offers, symbols)
+        return each_settled(self._release, offers, symbols)
 
-    def _told(self, offer: Offer, symbol: Symbol) -> Release:
+    def _release(self, offer: Offer, symbol: Symbol) -> Release:
         value, interval = ordinary_interval(offer, symbol)
         return Release(offer.number, "answered", value, interval, offer.worst_charge)
 
@@ -154,18 +154,18 @@ def ordinary_interval(offer: Offer, symbol: Symbol) -> tuple[float, Interval]:
     rows = extra["rows"]
     match extra["by"]:
         case "binomial":
-            found = clopper_pearson(rows, cell_of(offer, symbol), log_p)
+            interval = clopper_pearson(rows, cell_of(offer, symbol), log_p)
         case "chernoff":
             # The mean of the values themselves is in [below, above], for they were rounded.
             error = 0.0 if offer.own_grid.cells == rows else GRID_ERROR
             below, above = max(0.0, value - error), min(1.0, value + error)
-            found = Interval(
+            interval = Interval(
                 kl_interval(rows, below, log_p).low,
                 kl_interval(rows, above, log_p).high,
             )
         case _:
-            found = around
-    return value, Interval(max(around.low, found.low), min(around.high, found.high))
+            interval = around
+    return value, Interval(max(around.low, interval.low), min(around.high, interval.high))
 
 
 def _require_first(terms: Terms, account: Account, size: int) -> None:

@@ -72,8 +72,8 @@ class Privacy:
             "tv": self.tv.distance,
             "pure_epsilon": self.pure_epsilon,
             "compositions": {
-                name: {"epsilon": found.epsilon, "delta": found.delta}
-                for name, found in (
+                name: {"epsilon": value.epsilon, "delta": value.delta}
+                for name, value in (
                     ("basic", self.basic),
                     ("advanced", self.advanced),
                     ("exact", self.exact),

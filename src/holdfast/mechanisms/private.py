@@ -109,8 +109,8 @@ def scale_for(law: Law, wanted: Terms, answers: int, chosen: Mapping[str, Any]) 
     if delta is not None:
         log_delta = math.log(delta)
 
-        def too_much(one: float) -> bool:
-            return optimal_composition_at_delta(PureDP(one), answers, log_delta).epsilon > epsilon
+        def too_much(each: float) -> bool:
+            return optimal_composition_at_delta(PureDP(each), answers, log_delta).epsilon > epsilon
 
         each = max(
             each, Fraction(largest_true(lambda e: not too_much(e), float(each) / 2, epsilon))
@@ -212,7 +212,7 @@ def _kind(law: Law, title: str, method: Method, colour: str | None = None) -> Me
             "delta": "the delta at which the privacy is reported (default 1e-6)",
         },
         private=True,
-        fault=lambda terms, parameters, asked: build(parameters).fault(terms, asked),
+        fault=lambda terms, parameters, questions: build(parameters).fault(terms, questions),
     )
 
 

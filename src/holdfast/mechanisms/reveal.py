@@ -92,18 +92,20 @@ class Reveal:
 
     def _offer(self, terms: Terms, account: Account, wish: Wish) -> Offer:
         question, levels = wish.question, levels_of(self.calibration, terms, account)
-        left = log_left(terms.log_beta, account.leakage.log_beta_spent)
+        remaining = log_left(terms.log_beta, account.leakage.log_beta_spent)
         alike = wish.of_alike_rows(terms)
         profile, error = profile_of(question, terms, alike=alike), question.error
         way, variance = _way(question, terms, alike=alike), None
         radius = _radius(profile.radius, levels.best, error)
         if wish.variance is not None and terms.independent:
-            known = wish.variance
+            stated = wish.variance
             narrow = _radius(
-                lambda log_p: radius_of(profile, known, terms.rows, log_p), levels.best, error
+                lambda log_p: radius_of(profile, stated, terms.rows, log_p),
+                levels.best,
+                error,
             )
             if narrow < radius:
-                radius, way, variance = narrow, "radius", known
+                radius, way, variance = narrow, "radius", stated
         if radius >= WHOLE_RANGE:
             raise _says_nothing(account, levels, radius)
         grid = exact_grid(question, terms.rows)
@@ -113,7 +115,7 @@ class Reveal:
             tolerance=radius,
             grid=grid,
             worst_charge=alphabet_log_charge(grid.last + 1),
-            log_share=None if left == -math.inf else left,
+            log_share=None if remaining == -math.inf else remaining,
             log_p=levels.best,
             radius=radius,
             profile=recorded_profile(profile, terms, question),
@@ -137,17 +139,22 @@ class Reveal:
         return exact_symbols(offers, questions, sample)
 
     def settle(self, offers: Sequence[Offer], symbols: Sequence[Symbol]) -> list[Release]:
-        return each_settled(self._told, offers, symbols)
+        return each_settled(self._release, offers, symbols)
 
-    def _told(self, offer: Offer, symbol: Symbol) -> Release:
-        found = released(offer, symbol, "answered", offer.worst_charge)
+    def _release(self, offer: Offer, symbol: Symbol) -> Release:
+        release = released(offer, symbol, "answered", offer.worst_charge)
         cell = cell_of(offer, symbol)
         exact = _interval(offer, cell)
-        low = max(found.interval.low, exact.low)
-        high = min(found.interval.high, exact.high)
+        low = max(release.interval.low, exact.low)
+        high = min(release.interval.high, exact.high)
         rows = (offer.extra or {})["rows"]
         return Release(
-            offer.number, "answered", found.told, Interval(low, high), found.charge, (rows, rows)
+            offer.number,
+            "answered",
+            release.told,
+            Interval(low, high),
+            release.charge,
+            (rows, rows),
         )
 
     def advance(
@@ -179,8 +186,8 @@ def to_be_revealed(account: Account, question: str) -> Account:
 
 def levels_of(calibration: Calibration | None, terms: Terms, account: Account) -> Levels:
     """ln of the level of a statistic that is chosen after all that an account tells of."""
-    left = log_left(terms.log_beta, account.leakage.log_beta_spent)
-    leakage = -math.inf if left == -math.inf else round_down(left - account.nats)
+    remaining = log_left(terms.log_beta, account.leakage.log_beta_spent)
+    leakage = -math.inf if remaining == -math.inf else round_down(remaining - account.nats)
     return Levels(leakage, _near_independence(calibration, terms, account))
 
 
@@ -230,10 +237,10 @@ def _interval(offer: Offer, cell: int) -> Interval:
 
 
 def _says_nothing(account: Account, levels: Levels, radius: float) -> BudgetExhausted:
-    kept = "" if levels.near_independence == -math.inf else ", and near independence no more"
+    near = "" if levels.near_independence == -math.inf else ", and near independence no more"
     return BudgetExhausted(
         f"requested an exact value after {account.asked:,} questions and {account.nats:.4g} nats; "
-        f"the truth may be {radius:.3g} of the range from it, so that it would say nothing{kept}. "
+        f"the truth may be {radius:.3g} of the range from it, so that it would say nothing{near}. "
         "Use fresh rows in a new ledger. Nothing was spent.",
         Shortfall("half-width", WHOLE_RANGE, radius),
     )

@@ -52,15 +52,15 @@ class StableSteps:
 
     def after(self, offers: Sequence[Offer]) -> StableSteps:
         """With these answers."""
-        found = {key: (cells, scale) for key, cells, scale in self.finest}
+        finest = {key: (cells, scale) for key, cells, scale in self.finest}
         for offer in offers:
             key, cells, scale = _key(offer.profile), int(offer.own_grid.cells), offer.own_grid.scale
-            before = found.get(key)
+            before = finest.get(key)
             if before is None or Fraction(cells, scale) > Fraction(*before):
-                found[key] = (cells, scale)
+                finest[key] = (cells, scale)
         return StableSteps(
             self.count + len(offers),
-            tuple((key, *noisy) for key, noisy in found.items()),
+            tuple((key, *noisy) for key, noisy in finest.items()),
             self.batches + 1,
             max(self.largest, len(offers)),
         )
@@ -77,11 +77,11 @@ class StableSteps:
 
 def steps_of(account: Account) -> StableSteps:
     """The answers so far as typically stable steps."""
-    found: dict[str, Any] | None = account.memory.get(_MEMORY)
-    if found is None:
+    stored: dict[str, Any] | None = account.memory.get(_MEMORY)
+    if stored is None:
         return StableSteps()
-    finest = tuple((_key(profile), cells, scale) for profile, cells, scale in found["finest"])
-    return StableSteps(found["count"], finest, found["batches"], found["largest"])
+    finest = tuple((_key(profile), cells, scale) for profile, cells, scale in stored["finest"])
+    return StableSteps(stored["count"], finest, stored["batches"], stored["largest"])
 
 
 def remembering_steps(account: Account, offers: Sequence[Offer]) -> Account:
@@ -90,8 +90,8 @@ def remembering_steps(account: Account, offers: Sequence[Offer]) -> Account:
         return account
     after = steps_of(account).after(offers)
     finest = [[None if key is None else dict(key), *noisy] for key, *noisy in after.finest]
-    kept = {"count": after.count, "batches": after.batches, "largest": after.largest}
-    return account.remembering(_MEMORY, {**kept, "finest": finest})
+    stored = {"count": after.count, "batches": after.batches, "largest": after.largest}
+    return account.remembering(_MEMORY, {**stored, "finest": finest})
 
 
 def _key(profile: dict[str, Any] | None) -> tuple[tuple[str, Any], ...] | None:
@@ -173,8 +173,8 @@ def _is_mean(offer: Offer) -> bool:
 
 def shifts_of(account: Account) -> RowShifts:
     """What is remembered of the answers so far."""
-    found: dict[str, Any] | None = account.memory.get(_SHIFT_MEMORY)
-    return RowShifts() if found is None else RowShifts(**found)
+    stored: dict[str, Any] | None = account.memory.get(_SHIFT_MEMORY)
+    return RowShifts() if stored is None else RowShifts(**stored)
 
 
 def remembering_shifts(account: Account, offers: Sequence[Offer]) -> Account:

@@ -79,9 +79,9 @@ class Pots(NamedTuple):
     @property
     def log_beta(self) -> float:
         """ln of the ledger's part; minus infinity where it has none."""
-        given = self.described_share + self.reveal_share
-        whole, rest = math.log1p(-self.confidence_level), 1.0 - given
-        if given == 0.0:
+        lent = self.described_share + self.reveal_share
+        whole, rest = math.log1p(-self.confidence_level), 1.0 - lent
+        if lent == 0.0:
             return whole
         return round_down(whole + math.log(rest)) if rest else -math.inf
 
@@ -175,8 +175,8 @@ class Terms:
         """How sure all intervals are, in few words."""
         if not self.simultaneous:
             return "no promise"
-        given = f", {GIVEN_SIZES}" if self.given_sizes else ""
-        return f"simultaneous {percent(self.confidence_level)}{given}"
+        condition = f", {GIVEN_SIZES}" if self.given_sizes else ""
+        return f"simultaneous {percent(self.confidence_level)}{condition}"
 
     @property
     def half_width(self) -> float:
@@ -199,8 +199,8 @@ class Terms:
             "a statistic revealed at the end": self.reveal_share,
             "all others": 1.0 - self.described_share - self.reveal_share,
         }
-        said = [f"{percent(whole * share)} for {what}" for what, share in parts.items() if share]
-        return f"{percent(whole)}, of it {', '.join(said[:-1])} and {said[-1]}"
+        shares = [f"{percent(whole * share)} for {pot}" for pot, share in parts.items() if share]
+        return f"{percent(whole)}, of it {', '.join(shares[:-1])} and {shares[-1]}"
 
     @property
     def concentration(self) -> Concentration:
@@ -213,10 +213,10 @@ class Terms:
         It may be chosen by that number, which has a part of the level. The concentration of a mean
         knows that by itself.
         """
-        found = self.concentration
-        if not isinstance(found, PooledUnits):
+        concentration = self.concentration
+        if not isinstance(concentration, PooledUnits):
             return log_level
-        return round_down(log_level + found.log_weight)
+        return round_down(log_level + concentration.log_weight)
 
     @property
     def assumption(self) -> str:
@@ -615,7 +615,7 @@ class OnGrid:
         return round_up(self.profile.radius(log_p) + self.error)
 
 
-def radius_of(profile: Concentration, known: KnownVariance, rows: int, log_p: float) -> float:
+def radius_of(profile: Concentration, variance: KnownVariance, rows: int, log_p: float) -> float:
     """The radius of a mean of independent rows whose variance is known to be small."""
     log_p = min(0.0, log_p)
-    return min(profile.radius(log_p), Bernstein(rows, known.variance).radius(log_p))
+    return min(profile.radius(log_p), Bernstein(rows, variance.variance).radius(log_p))

@@ -178,9 +178,9 @@ class Transfer:
         return noisy_cells(self.law, offers, questions, sample, noise)
 
     def settle(self, offers: Sequence[Offer], symbols: Sequence[Symbol]) -> list[Release]:
-        return each_settled(self._told, offers, symbols)
+        return each_settled(self._release, offers, symbols)
 
-    def _told(self, offer: Offer, symbol: Symbol) -> Release:
+    def _release(self, offer: Offer, symbol: Symbol) -> Release:
         return released(offer, symbol, "answered", offer.worst_charge)
 
     def advance(
@@ -198,26 +198,26 @@ class Transfer:
         ]
         return max(0, max(within, default=0) - account.asked) // number_of_parts(stages)
 
-    def fault(self, terms: Terms, asked: int) -> str | None:
+    def fault(self, terms: Terms, questions: int) -> str | None:
         """Whether the theorem gives what the opening says, for the epochs up to this question's."""
-        last, _ = self._epoch_of(asked) or (len(self.epochs), None)
+        last, _ = self._epoch_of(questions) or (len(self.epochs), None)
         beta, nats = 1 - terms.confidence_level, 0.0
         if self.beside is not None:
             beta -= 1 - self.beside.confidence_level
             nats = self.beside.nats
-        given = math.fsum(math.exp(epoch.log_beta + nats) for epoch in self.epochs)
+        spent = math.fsum(math.exp(epoch.log_beta + nats) for epoch in self.epochs)
         faults = {
             "its theorem needs independent rows": not terms.independent,
             "columns of a design, public ones and a key are not private": (
                 self.delta is not None and terms.independent and not terms.alike
             ),
-            "the opening gives out more than the failure probability": given > beta * (1 + 1e-9),
+            "the opening gives out more than the failure probability": spent > beta * (1 + 1e-9),
             "the opening provides for fewer questions than were declared": (
                 terms.questions is not None and self._provided < terms.questions
             ),
         }
-        for fault, found in faults.items():
-            if found:
+        for fault, is_fault in faults.items():
+            if is_fault:
                 return fault
         least = _proved(self.theorem, terms.rows, self.epochs[:last])
         if self.epochs[last - 1].half_width < least * (1 - _NUMERICS):
@@ -227,15 +227,15 @@ class Transfer:
     def _offer(self, terms: Terms, account: Account, wish: Wish, position: int) -> Offer:
         question, number = wish.question, account.asked + position
         change = self._change(question, terms.rows)
-        found = self._epoch_of(number)
-        if found is None:
+        epoch_parameters = self._epoch_of(number)
+        if epoch_parameters is None:
             raise BudgetExhausted(
                 f"requested question {number:,}; remaining 0 of the {self._provided:,} that were "
                 "provided for; missing 1. Repeating an earlier question is free; new questions "
                 "need fresh rows in a new ledger.",
                 Shortfall("questions", 1, 0),
             )
-        last, epoch = found
+        last, epoch = epoch_parameters
         width = _width(terms.rows, epoch, change)
         if width > wish.tolerance * (1 + _ROUNDED):
             raise self._too_tight(account, wish.tolerance, width, last)
@@ -305,16 +305,17 @@ class Transfer:
         self, account: Account, tolerance: float, half_width: float, epochs: int
     ) -> Refused:
         shortfall = Shortfall("half-width", tolerance, half_width)
-        asked = f"requested half-width {tolerance:.6g} of the range; "
+        request = f"requested half-width {tolerance:.6g} of the range; "
         missing = f"{half_width:.6g}, so {half_width - tolerance:.3g} are missing. "
         if epochs > 1:
             return BudgetExhausted(
-                f"{asked}after {account.asked:,} questions answers have {missing}Ask with a larger "
-                "tolerance=, repeat earlier questions for free, or use fresh rows in a new ledger.",
+                f"{request}after {account.asked:,} questions answers have {missing}Ask with a "
+                "larger tolerance=, repeat earlier questions for free, or use fresh rows in a new "
+                "ledger.",
                 shortfall,
             )
         return ToleranceTooTight(
-            f"{asked}the noise of this ledger needs {missing}Ask for a larger tolerance, declare "
+            f"{request}the noise of this ledger needs {missing}Ask for a larger tolerance, declare "
             "fewer questions, or use more rows.",
             shortfall,
         )
@@ -392,10 +393,10 @@ class Level:
 
 
 def checked_options(
-    name: str, wanted: Terms, options: Mapping[str, Any], known: Mapping[str, str]
+    name: str, wanted: Terms, options: Mapping[str, Any], meanings: Mapping[str, str]
 ) -> dict[str, Any]:
     """The options, None where not given; refused for rows that the theorem does not cover."""
-    chosen = chosen_options(name, options, dict.fromkeys(known))
+    chosen = chosen_options(name, options, dict.fromkeys(meanings))
     if not wanted.independent:
         raise InvalidArgument(
             f"{name} needs independent rows, and sampling is {wanted.sampling}; use "
@@ -418,13 +419,13 @@ def level_of(wanted: Terms, options: Mapping[str, Any]) -> Level:
     share = _SHARE if share is None else require.probability("leakage_share", share)
     whole = 1.0 - wanted.confidence_level
     level = math.nextafter(1.0 - share * whole, 1.0)  # its failure probability is no more than that
-    left = round_down(whole - (1.0 - level))
-    if level == 1.0 or left <= 0.0:
+    remaining = round_down(whole - (1.0 - level))
+    if level == 1.0 or remaining <= 0.0:
         raise InvalidArgument(
             f"confidence_level is {wanted.confidence_level!r}: too little is left to divide; "
             "leave leakage_nats out."
         )
-    return Level(interleaved_log_beta(round_down(math.log(left)), nats), Beside(nats, level))
+    return Level(interleaved_log_beta(round_down(math.log(remaining)), nats), Beside(nats, level))
 
 
 def planned(
@@ -434,10 +435,10 @@ def planned(
     width = epochs[0].half_width
     if width >= WHOLE_RANGE or (wanted.tolerance is not None and width > wanted.tolerance):
         raise too_few_rows(wanted, width)
-    kept = {**plain_parameters(epochs, level.beside), **parameters}
+    stored = {**plain_parameters(epochs, level.beside), **parameters}
     if wanted.questions is None:
-        return Planned(wanted.tolerance or OPEN_TOLERANCE, kept)
-    return Planned(wanted.tolerance or width, kept)
+        return Planned(wanted.tolerance or OPEN_TOLERANCE, stored)
+    return Planned(wanted.tolerance or width, stored)
 
 
 def plain_parameters(epochs: Sequence[Epoch], beside: Beside | None = None) -> dict[str, Any]:
@@ -464,13 +465,13 @@ def whole_numbers(rows: int, largest: float) -> float:
 def too_few_rows(wanted: Terms, width: float | None = None) -> ToleranceTooTight:
     """Why nothing is opened: the half-width that these rows would have, and what to do."""
     many = "an open number of" if wanted.questions is None else f"{wanted.questions:,}"
-    asked = wanted.half_width
+    aim = wanted.half_width
     if wanted.questions is None:
-        asked = wanted.tolerance or OPEN_TOLERANCE
+        aim = wanted.tolerance or OPEN_TOLERANCE
     possible = "are too few" if width is None else f"have {width:.6g}"
-    missing = "" if width is None else f", so {width - asked:.3g} are missing"
+    missing = "" if width is None else f", so {width - aim:.3g} are missing"
     return ToleranceTooTight(
-        f"requested half-width {asked:.6g} of the range for {many} questions; {wanted.rows:,} rows "
+        f"requested half-width {aim:.6g} of the range for {many} questions; {wanted.rows:,} rows "
         f"{possible}{missing}. Declare fewer questions or a larger tolerance, or use more rows; "
         "holdfast plan says what fits."
     )
@@ -498,12 +499,12 @@ class LimitedClaims:
     def offer(self, terms: Terms, account: Account, wishes: Sequence[Wish]) -> list[Offer]:
         own = self.beside.terms(terms)
         offers = self.claims.offer(own, _spending_only(own, account), wishes)
-        worst, left = fsum(offer.worst_charge for offer in offers), self.nats_left(account)
-        if worst > left:
+        worst, remaining = fsum(offer.worst_charge for offer in offers), self.nats_left(account)
+        if worst > remaining:
             raise BudgetExhausted(
-                f"requested up to {worst:.4g} nats for a claim; remaining {left:.4g} of the "
+                f"requested up to {worst:.4g} nats for a claim; remaining {remaining:.4g} of the "
                 f"{self.beside.nats:g} set aside for claims (leakage_nats); missing "
-                f"{worst - left:.3g}. Use ask, claim less at once, or set more aside in a "
+                f"{worst - remaining:.3g}. Use ask, claim less at once, or set more aside in a "
                 "new ledger with fresh rows."
             )
         return offers

@@ -212,17 +212,22 @@ class AdaptiveComposition:
         return interactions[-1]
 
     def _admit(self, step: Step, number: int) -> None:
-        found, most = step.stability, self.step
-        if isinstance(found, TypicalStability):
-            found = found.to_oracle()
-        if type(found) is not type(most):
+        stability, most = step.stability, self.step
+        if isinstance(stability, TypicalStability):
+            stability = stability.to_oracle()
+        if type(stability) is not type(most):
             raise InvalidArgument(
-                f"step {number} is a {type(found).__name__}, and {type(most).__name__} was "
+                f"step {number} is a {type(stability).__name__}, and {type(most).__name__} was "
                 "declared; steps of one composition are of one notion: convert it first."
             )
-        if all(one <= other for one, other in zip(_numbers(found), _numbers(most), strict=True)):
+        if all(
+            parameter <= limit
+            for parameter, limit in zip(_numbers(stability), _numbers(most), strict=True)
+        ):
             return
-        raise InvalidArgument(f"step {number} is {found}, which is more than the declared {most}.")
+        raise InvalidArgument(
+            f"step {number} is {stability}, which is more than the declared {most}."
+        )
 
 
 def _numbers(notion: Notion) -> list[float]:

@@ -74,11 +74,11 @@ class Face:
 
     def weights(self, weights: Array) -> Array:
         """How much of the domain's weight is on each cell of the face."""
-        found = weights.reshape(self.shape)
+        marginal = weights.reshape(self.shape)
         for axis, length in enumerate(self.values.shape):
             if length == 1:  # one axis after the other, the slowest first: each sum is long
-                found = found.sum(axis=axis, keepdims=True)
-        return found
+                marginal = marginal.sum(axis=axis, keepdims=True)
+        return marginal
 
     def average(self, weights: Array) -> float:
         """The question's average under these weights of the domain."""
@@ -121,12 +121,12 @@ class Domain:
         if not isinstance(row.source, Expression):
             raise TypeError("only row expressions can be evaluated on a domain")
         used = [name in row.columns for name in self.columns]
-        (found,) = evaluate(self._cells(used), [row.source])
+        (evaluated,) = evaluate(self._cells(used), [row.source])
         if row.is_condition:
-            values = found.fill_null(value=False).cast(pl.Float64).to_numpy()
+            values = evaluated.fill_null(value=False).cast(pl.Float64).to_numpy()
         else:
             width = row.high - row.low
-            numbers = found.fill_null(row.missing).to_numpy()
+            numbers = evaluated.fill_null(row.missing).to_numpy()
             values = np.clip((numbers - row.low) / width, 0, 1) if width else 0.0 * numbers
         blocks = [
             (use, math.prod(length for _, length in members))
@@ -177,7 +177,7 @@ class Domain:
 def domain_of(table: Table, declared: Mapping[str, DeclaredValues] | None, most: int) -> Domain:
     """The domain that was declared, or that of every column whose values are known."""
     if declared is None:
-        declared = {name: None for name in table.schema.types if _known(table, name)}
+        declared = {name: None for name in table.schema.types if _has_cells(table, name)}
     if not declared:
         raise InvalidArgument(
             "no column has values that are known without looking: declare some, for example "
@@ -193,7 +193,7 @@ def domain_of(table: Table, declared: Mapping[str, DeclaredValues] | None, most:
     return domain
 
 
-def _known(table: Table, name: str) -> bool:
+def _has_cells(table: Table, name: str) -> bool:
     kind = table.schema.types[name]
     return kind is ColumnType.BOOLEAN or name in table.schema.bounds or name in table.design.columns
 
@@ -247,10 +247,10 @@ def _are_values(values: Sequence[Any], kind: ValueKind) -> bool:
         ValueKind.NUMBER: int | float,
         ValueKind.TEXT: str,
     }
-    known = [value for value in values if value is not None]
+    present = [value for value in values if value is not None]
     fitting = all(
         isinstance(value, types.get(kind, object))
         and (kind is not ValueKind.NUMBER or (not isinstance(value, bool) and math.isfinite(value)))
-        for value in known
+        for value in present
     )
-    return bool(known) and fitting and len(set(values)) == len(values)
+    return bool(present) and fitting and len(set(values)) == len(values)

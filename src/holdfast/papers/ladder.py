@@ -194,9 +194,9 @@ class Ladder:
         return gain > 0 and gain * gain * sample.n > variance
 
     def settle(self, offers: Sequence[Offer], symbols: Sequence[Symbol]) -> list[Release]:
-        return each_settled(self._told, offers, symbols)
+        return each_settled(self._release, offers, symbols)
 
-    def _told(self, offer: Offer, symbol: Symbol) -> Release:
+    def _release(self, offer: Offer, symbol: Symbol) -> Release:
         if symbol == CONFIRMED:
             if offer.extra is None:
                 raise TypeError("there is no best so far that could stand")
@@ -235,8 +235,8 @@ def _charge(symbols: int) -> float:
 
 
 def _best(account: Account) -> _Best | None:
-    found: dict[str, Any] | None = account.memory.get(_MEMORY)
-    return None if found is None else _Best.from_dict(found)
+    stored: dict[str, Any] | None = account.memory.get(_MEMORY)
+    return None if stored is None else _Best.from_dict(stored)
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,8 +261,8 @@ class _Difference:
 def _values(row: RowValue, frame: pl.DataFrame) -> NDArray[np.float64]:
     if not isinstance(row.source, Expression):
         return row.source.values(frame)
-    (found,) = evaluate(frame, [row.source])
-    return found.cast(float).fill_null(row.missing).to_numpy()
+    (values,) = evaluate(frame, [row.source])
+    return values.cast(float).fill_null(row.missing).to_numpy()
 
 
 def _paired_variance(row: RowValue, best: RowValue, sample: Sample) -> Fraction:

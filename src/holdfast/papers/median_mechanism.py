@@ -106,9 +106,9 @@ class DistributionSpace:
         )
         return smaller._moved(self.points[inside])
 
-    def _moved(self, left: Array) -> DistributionSpace:
+    def _moved(self, center: Array) -> DistributionSpace:
         """As many points as before, from those that are left, moved about."""
-        start = left if left.size else self._anywhere()
+        start = center if center.size else self._anywhere()
         if not start.size:
             return replace(self, points=start)
         address = self.seed + len(self.questions).to_bytes(8, "big")
@@ -126,7 +126,7 @@ class DistributionSpace:
         size = self.domain.size
         room = np.ones((len(self.questions), 1))
         # As far inside as can be: every end is kept by the same distance.
-        found = optimize.linprog(
+        solution = optimize.linprog(
             np.append(np.zeros(size), -1.0),
             A_ub=np.vstack((np.hstack((self.questions, room)), np.hstack((-self.questions, room)))),
             b_ub=np.concatenate((self.ends[:, 1], -self.ends[:, 0])),
@@ -134,7 +134,7 @@ class DistributionSpace:
             b_eq=[1.0],
             bounds=[(0, 1)] * size + [(0, None)],
         )
-        return found.x[None, :size] if found.status == 0 else np.empty((0, size))
+        return solution.x[None, :size] if solution.status == 0 else np.empty((0, size))
 
 
 def all_distributions(domain: Domain, count: int, alpha: float, secret: bytes) -> DistributionSpace:
@@ -155,10 +155,10 @@ def _shifted(points: Array, questions: Array, ends: Array, rng: np.random.Genera
     """Every point after mass was moved between two of its cells, as far as it may be."""
     many, cells = points.shape
     rows = np.arange(many)
-    taken, given = _pairs(many, cells, rng)
-    least, most = -points[rows, given], points[rows, taken].copy()
+    sources, targets = _pairs(many, cells, rng)
+    least, most = -points[rows, targets], points[rows, sources].copy()
     if len(questions):
-        slopes = (questions[:, given] - questions[:, taken]).T
+        slopes = (questions[:, targets] - questions[:, sources]).T
         values = points @ questions.T
         with np.errstate(divide="ignore", invalid="ignore"):
             to_low, to_high = (ends[:, 0] - values) / slopes, (ends[:, 1] - values) / slopes
@@ -170,8 +170,8 @@ def _shifted(points: Array, questions: Array, ends: Array, rng: np.random.Genera
     least, most = np.minimum(least, 0.0), np.maximum(most, 0.0)
     step = least + (most - least) * rng.random(many)
     moved = points.copy()
-    moved[rows, taken] -= step
-    moved[rows, given] += step
+    moved[rows, sources] -= step
+    moved[rows, targets] += step
     return np.maximum(moved, 0.0)
 
 
@@ -179,8 +179,8 @@ def _pairs(
     many: int, cells: int, rng: np.random.Generator
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Two different cells for each point."""
-    one = rng.integers(0, cells, many)
-    return one, (one + rng.integers(1, cells, many)) % cells
+    first = rng.integers(0, cells, many)
+    return first, (first + rng.integers(1, cells, many)) % cells
 
 
 MOST_HISTOGRAMS = 2**20
@@ -220,8 +220,10 @@ class VersionSpace:
     def near(self, values: Array, low: float, high: float) -> VersionSpace:
         """The histograms whose value is within alpha of the interval."""
         reach = self.alpha + _ROUNDING
-        kept = (values >= low - reach) & (values <= high + reach)
-        return VersionSpace(self.domain, self.histograms[kept], self.weights[kept], self.alpha)
+        consistent = (values >= low - reach) & (values <= high + reach)
+        return VersionSpace(
+            self.domain, self.histograms[consistent], self.weights[consistent], self.alpha
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,18 +276,18 @@ class MedianMechanism:
         if self.weights == "volume":
             return self._sampled(grounds)
         domain = domain_of(grounds.table, self.columns, MOST_HISTOGRAMS)
-        found = self.parameters(grounds, domain.size)
-        count = math.comb(found.points + domain.size - 1, domain.size - 1)
+        space = self.parameters(grounds, domain.size)
+        count = math.comb(space.points + domain.size - 1, domain.size - 1)
         if count > MOST_HISTOGRAMS:
             raise InvalidArgument(
-                f"there are {count:.3g} histograms of {found.points:,} points on {domain.size:,} "
+                f"there are {count:.3g} histograms of {space.points:,} points on {domain.size:,} "
                 f"cells; at most {MOST_HISTOGRAMS:,} can be enumerated. Declare a smaller domain "
                 "or a larger accuracy=, sample them with weights='volume', or use multiplicative "
                 "weights."
             )
-        histograms = _histograms(found.points, domain.size)
+        histograms = _histograms(space.points, domain.size)
         weights = _orders(histograms) if self.weights == "sequences" else np.ones(count)
-        return VersionSpace(domain, histograms, weights, found.alpha)
+        return VersionSpace(domain, histograms, weights, space.alpha)
 
     def _sampled(self, grounds: Grounds) -> DistributionSpace:
         domain = domain_of(grounds.table, self.columns, MOST_SAMPLED_CELLS)
@@ -330,14 +332,14 @@ def weighted_median(values: Array, weights: Array) -> float:
 def _histograms(points: int, cells: int) -> NDArray[np.int32]:
     """Every way to put the points into the cells, one a row."""
     rows = np.zeros((1, 0), dtype=np.int32)
-    left = np.array([points], dtype=np.int32)
+    remaining = np.array([points], dtype=np.int32)
     for _ in range(cells - 1):
-        choices = left + 1
+        choices = remaining + 1
         starts = np.repeat(np.cumsum(choices) - choices, choices)
-        taken = np.arange(choices.sum(), dtype=np.int64) - starts
-        rows = np.column_stack((np.repeat(rows, choices, axis=0), taken)).astype(np.int32)
-        left = (np.repeat(left, choices) - taken).astype(np.int32)
-    return np.column_stack((rows, left)).astype(np.int32)
+        counts = np.arange(choices.sum(), dtype=np.int64) - starts
+        rows = np.column_stack((np.repeat(rows, choices, axis=0), counts)).astype(np.int32)
+        remaining = (np.repeat(remaining, choices) - counts).astype(np.int32)
+    return np.column_stack((rows, remaining)).astype(np.int32)
 
 
 def _orders(histograms: NDArray[np.int32]) -> Array:

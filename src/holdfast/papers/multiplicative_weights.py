@@ -79,7 +79,7 @@ class MultiplicativeWeights:
 
     def learn(self, state: CellWeights, lesson: Lesson) -> CellWeights:
         face = state.domain.face_of(lesson.question)
-        return state if face is None else self._told(state, face, lesson.revealed)
+        return state if face is None else self._updated(state, face, lesson.revealed)
 
     def covers(self, state: CellWeights, statistic: Statistic) -> bool:
         return state.domain.covers(statistic)
@@ -93,7 +93,7 @@ class MultiplicativeWeights:
     def claim(self, guess: float, tolerance: float) -> Claim:
         return around(guess, tolerance)
 
-    def _told(self, state: CellWeights, face: Face, revealed: Interval) -> CellWeights:
+    def _updated(self, state: CellWeights, face: Face, revealed: Interval) -> CellWeights:
         """The distribution after learning where the sample's value is."""
         guess = face.average(state.weights)
         target = min(revealed.high, max(revealed.low, guess))

@@ -203,8 +203,8 @@ def _mean(values: Sequence[float], beta: float) -> Estimated:
 
 def _distance(gaps: Sequence[float], beta: float) -> Estimated:
     """Of total variation: no event shows more than there is, and who knows what others show."""
-    found = _mean(gaps, beta)
-    return Estimated(found.value, max(0.0, found.low or 0.0), None)
+    distance = _mean(gaps, beta)
+    return Estimated(distance.value, max(0.0, distance.low or 0.0), None)
 
 
 # Running the learner ------------------------------------------------------------------------------
@@ -234,25 +234,29 @@ class _Trying:
         first, second = (self.rng.integers(0, n, n) for _ in range(2))
         changed = first.copy()
         changed[self.rng.integers(n)] = self.rng.integers(n)
-        return _taken(self.table, first), _taken(self.table, second), _taken(self.table, changed)
+        return (
+            _rows_at(self.table, first),
+            _rows_at(self.table, second),
+            _rows_at(self.table, changed),
+        )
 
     def output(self, rows: Any) -> Any:
         return _called("learner", "(sample, rng)", self.learner, rows, self.rng)
 
     def seen(self, rows: Any) -> Any:
-        found = self.output(rows)
+        output = self.output(rows)
         if self.view is not None:
-            found = _called("view", "(output)", self.view, found)
-        if isinstance(found, np.generic):
-            found = found.item()
-        if isinstance(found, float) and not math.isfinite(found):
+            output = _called("view", "(output)", self.view, output)
+        if isinstance(output, np.generic):
+            output = output.item()
+        if isinstance(output, float) and not math.isfinite(output):
             return "not finite"
-        if not isinstance(found, Hashable):
+        if not isinstance(output, Hashable):
             raise InvalidArgument(
-                f"the learner gives a {type(found).__name__}, which is neither a number nor a "
+                f"the learner gives a {type(output).__name__}, which is neither a number nor a "
                 "word; give view=, which makes one of it."
             )
-        return found
+        return output
 
     def pilot(self, runs: int) -> list[Any]:
         """What comes out, on samples that are not looked at again."""
@@ -260,15 +264,15 @@ class _Trying:
 
     def counts(self, rows: Any, runs: int, into: _Outcomes) -> tuple[Counter[int], Counter[int]]:
         """The outcomes of the first half of the runs, and of the second."""
-        found = [into.place(self.seen(rows)) for _ in range(runs)]
-        return Counter(found[: runs // 2]), Counter(found[runs // 2 :])
+        places = [into.place(self.seen(rows)) for _ in range(runs)]
+        return Counter(places[: runs // 2]), Counter(places[runs // 2 :])
 
     def overfit(self, score: Callable[[Any, Any], float], rows: Any) -> float:
         """How much better an output does on its own sample than on the population."""
-        found = self.output(rows)
+        query = self.output(rows)
         own, all_rows = (
             require.between(
-                "score", _called("score", "(output, rows)", score, found, each), 0.0, 1.0
+                "score", _called("score", "(output, rows)", score, query, each), 0.0, 1.0
             )
             for each in (rows, self.table)
         )
@@ -287,7 +291,7 @@ def _called(name: str, form: str, function: Callable[..., Any], *arguments: Any)
         ) from error
 
 
-def _taken(table: Any, places: np.ndarray) -> Any:
+def _rows_at(table: Any, places: np.ndarray) -> Any:
     if hasattr(table, "iloc"):
         return table.iloc[places]
     if hasattr(table, "take") and not isinstance(table, np.ndarray):
@@ -308,10 +312,10 @@ class _Outcomes:
     def many(self) -> int:
         return len(self.edges or self.names) + 1
 
-    def place(self, found: Any) -> int:
-        if self.edges and isinstance(found, int | float):
-            return int(np.searchsorted(self.edges, found, side="right"))
-        return self.names.index(found) if found in self.names else len(self.names)
+    def place(self, output: Any) -> int:
+        if self.edges and isinstance(output, int | float):
+            return int(np.searchsorted(self.edges, output, side="right"))
+        return self.names.index(output) if output in self.names else len(self.names)
 
 
 def _outcomes(pilot: Sequence[Any], most: int) -> _Outcomes:
@@ -336,14 +340,14 @@ class _Halves:
 
     def _events(self, eta: float) -> Iterator[tuple[int, int, int, int]]:
         """(times, of how many) on the one sample and on the other, in both directions."""
-        for one, other in ((self.first, self.second), (self.second, self.first)):
-            sizes = [half.total() for half in (*one, *other)]
+        for own, foreign in ((self.first, self.second), (self.second, self.first)):
+            sizes = [half.total() for half in (*own, *foreign)]
             event = {
                 place
-                for place in one[0]
-                if one[0][place] / sizes[0] > math.exp(eta) * other[0][place] / sizes[2]
+                for place in own[0]
+                if own[0][place] / sizes[0] > math.exp(eta) * foreign[0][place] / sizes[2]
             }
-            times, of_other = (sum(half[place] for place in event) for half in (one[1], other[1]))
+            times, of_other = (sum(half[place] for place in event) for half in (own[1], foreign[1]))
             yield times, sizes[1], of_other, sizes[3]
 
     def shown_gap(self, eta: float) -> float:
@@ -363,7 +367,7 @@ class _Halves:
 
     def is_close(self, eta: float, tau: float) -> bool:
         """Whether their outcomes are (eta, tau)-close, but for probability `_WRONG`."""
-        laws = [one[0] + one[1] for one in (self.first, self.second)]
+        laws = [half[0] + half[1] for half in (self.first, self.second)]
         places = sorted(laws[0] | laws[1])
         p, q = ([law[place] / law.total() for place in places] for law in laws)
         runs = min(law.total() for law in laws)

@@ -97,7 +97,7 @@ class SampleSplitting:
         noise: Callable[[int], Noise],
     ) -> list[Symbol]:
         key = noise(0).uniform(0, 2**_KEY_BITS - 1).to_bytes(_KEY_BITS // 8, "big")
-        asked = [
+        parts = [
             (averaged(question), offer.number)
             for question, offer in zip(questions, offers, strict=True)
         ]
@@ -105,14 +105,14 @@ class SampleSplitting:
         return [
             offer.own_grid.cell(total, rows * GRID)
             for offer, total in zip(
-                offers, part_sums(sample, asked, terms.questions or 1, key), strict=True
+                offers, part_sums(sample, parts, terms.questions or 1, key), strict=True
             )
         ]
 
     def settle(self, offers: Sequence[Offer], symbols: Sequence[Symbol]) -> list[Release]:
-        return each_settled(self._told, offers, symbols)
+        return each_settled(self._release, offers, symbols)
 
-    def _told(self, offer: Offer, symbol: Symbol) -> Release:
+    def _release(self, offer: Offer, symbol: Symbol) -> Release:
         value, interval = ordinary_interval(offer, symbol)
         return Release(offer.number, "answered", value, interval, offer.worst_charge)
 
@@ -125,7 +125,7 @@ class SampleSplitting:
         return max(0, declared_left(terms, account)) // number_of_parts(stages)
 
 
-def _fault(terms: Terms, parameters: Mapping[str, Any], asked: int) -> str | None:  # noqa: ARG001
+def _fault(terms: Terms, parameters: Mapping[str, Any], questions: int) -> str | None:  # noqa: ARG001
     """Parts tell nothing of each other only if rows are drawn alike, whatever they were cut by."""
     if not terms.alike:
         return "its rows are not independent and alike"

@@ -231,8 +231,8 @@ def _of_noise(law: Law, scales: ShiftedScales, answers: int) -> tuple[TV, Approx
         case Median(order=order, parts=parts):  # its scale is in units of so many cells
             return _by_peak(scales.total / parts, peak_density(order))
         case Laplace():
-            found = laplace_privacy(PureDP(scales.largest), answers, _LOG_DELTA)
-            return min(found.tv, TV(min(1.0, scales.total / 2))), found.exact
+            privacy = laplace_privacy(PureDP(scales.largest), answers, _LOG_DELTA)
+            return min(privacy.tv, TV(min(1.0, scales.total / 2))), privacy.exact
         case Normal():
             gdp = GDP(scales.root)
             return gdp_to_tv(gdp), gdp_at_delta(gdp, _LOG_DELTA)
@@ -317,10 +317,10 @@ class Stability:
     growing: Callable[[], Iterator[Growth]] = field(repr=False, compare=False)
 
     def __getitem__(self, by: str) -> Certificate:
-        found = {each.by: each for each in self.certificates}
-        if by not in found:
-            raise KeyError(f"no account {by!r}; there are {', '.join(map(repr, found))}")
-        return found[by]
+        by_theorem = {each.by: each for each in self.certificates}
+        if by not in by_theorem:
+            raise KeyError(f"no account {by!r}; there are {', '.join(map(repr, by_theorem))}")
+        return by_theorem[by]
 
     def chart(self, path: str | None = None) -> altair.Chart:
         """eta against questions, a line for each account; saved if a path is given."""
@@ -405,10 +405,10 @@ def stability_of(
     noisy = _noisy_of(terms, account, mechanism)
     if isinstance(noisy, str):
         charged = all(answer.charge > 0.0 for answer in transcript.answers)
-        found = _of_account(noisy, terms, account, charged)
+        certificates = _of_account(noisy, terms, account, charged)
         growing = partial(iter, _leaked(transcript))
     else:
-        found = noisy.certificates(noisy.steps.count, math.log(level), batches=True)
+        certificates = noisy.certificates(noisy.steps.count, math.log(level), batches=True)
         most = max(terms.questions or 0, 2 * noisy.steps.count)
         growing = partial(noisy.growth, most, math.log(level))
     declared = mechanism.calibration if isinstance(mechanism, Leakage) else None
@@ -418,7 +418,7 @@ def stability_of(
         account.checks,
         level,
         None if declared is None else declared.stability,
-        tuple(_with_consequence(terms, each, level) for each in found),
+        tuple(_with_consequence(terms, each, level) for each in certificates),
         neighbours_of(transcript, level),
         None if expected_error is None else _noise_for(terms, account, expected_error, level),
         growing,
@@ -453,10 +453,10 @@ def _noisy_of(terms: Terms, account: Account, mechanism: Mechanism) -> _Noisy | 
             f"an answer by {name} can be impossible on one typical sample and likely on another, "
             "so that no eta is finite"
         )
-    told = {"checks": account.checks, "gates": account.gates, "scores": account.described}
-    if any(told.values()) or account.claims:
-        what = " and ".join(each for each, many in told.items() if many) or "claims"
-        return f"{what} were made: what becomes of a claim or a score is told without noise"
+    counts = {"checks": account.checks, "gates": account.gates, "scores": account.described}
+    if any(counts.values()) or account.claims:
+        kinds = " and ".join(each for each, many in counts.items() if many) or "claims"
+        return f"{kinds} were made: what becomes of a claim or a score is told without noise"
     steps = steps_of(account)
     if steps.count == 0:
         return "nothing has been answered"
@@ -475,23 +475,23 @@ class _Noisy:
     def certificates(self, k: int, log_level: float, *, batches: bool = False) -> list[Certificate]:
         peak = 1.0 if self.laplace else math.sqrt(2 / math.pi)
         leaked = least_leakage(k, [(x * peak, log_nu) for x, log_nu in self.curve], log_level)
-        found = [
+        certificates = [
             _certificate(
                 "printed composition", least_printed_composition(k, self._candidates, log_level)
             ),
             _certificate("sharp composition", self._sharp(k, self.curve, log_level)),
         ]
         if batches and self.steps.batches < k:
-            found.append(_certificate("batches", self._batched(log_level)))
-        return [*found, _certificate("leakage", leaked, one_sided=True)]
+            certificates.append(_certificate("batches", self._batched(log_level)))
+        return [*certificates, _certificate("leakage", leaked, one_sided=True)]
 
     def growth(self, most: int, log_level: float) -> Iterator[Growth]:
         """Of answers like these, one to `most` of them; some depths are enough for a picture."""
         coarse = replace(self, curve=self.curve[::5])
         for k in sorted({max(1, round(most ** (step / 7))) for step in range(8)}):
-            for found in coarse.certificates(k, log_level):
-                if found.oracle is not None:
-                    yield Growth(found.by, k, found.oracle.eta)
+            for certificate in coarse.certificates(k, log_level):
+                if certificate.oracle is not None:
+                    yield Growth(certificate.by, k, certificate.oracle.eta)
 
     @property
     def _candidates(self) -> list[Candidate]:
@@ -525,13 +525,13 @@ def one_batch(curve: list[tuple[float, float]], laplace: bool, log_level: float)
     """All answers were chosen together: no adaptive composition, and nothing is lost to one."""
     fitting = [(x, log_nu) for x, log_nu in curve if log_nu <= log_level]
     if laplace:
-        found = [Composed(x, -math.inf, log_nu) for x, log_nu in fitting]
+        composed = [Composed(x, -math.inf, log_nu) for x, log_nu in fitting]
     else:
-        found = [
+        composed = [
             Composed(gdp_at_delta(GDP(mu), log_level).epsilon, log_level, log_nu)
             for mu, log_nu in fitting
         ]
-    return min(found, key=lambda each: each.eta, default=None)
+    return min(composed, key=lambda each: each.eta, default=None)
 
 
 def least_leakage(k: int, curve: list[tuple[float, float]], log_level: float) -> Composed | None:
@@ -545,10 +545,10 @@ def least_leakage(k: int, curve: list[tuple[float, float]], log_level: float) ->
     return best
 
 
-def _certificate(by: str, found: Composed | None, *, one_sided: bool = False) -> Certificate:
-    if found is None:
+def _certificate(by: str, composed: Composed | None, *, one_sided: bool = False) -> Certificate:
+    if composed is None:
         return Certificate(by, why=_EMPTY)
-    return Certificate(by, found.stability(), one_sided)
+    return Certificate(by, composed.stability(), one_sided)
 
 
 def _of_account(
@@ -566,19 +566,19 @@ def _of_account(
     spent = account.leakage.log_beta_spent
     if account.described and terms.describes:
         spent = log_add(spent, terms.log_beta_described)
-    found = TypicalStability.from_logs(account.nats, -math.inf, min(0.0, spent))
-    return [*kinds, Certificate("leakage", found, one_sided=True)]
+    stability = TypicalStability.from_logs(account.nats, -math.inf, min(0.0, spent))
+    return [*kinds, Certificate("leakage", stability, one_sided=True)]
 
 
-def _with_consequence(terms: Terms, found: Certificate, level: float) -> Certificate:
+def _with_consequence(terms: Terms, certificate: Certificate, level: float) -> Certificate:
     """What near independence says of a mean of all rows that is chosen after all answers."""
-    if found.oracle is None:
-        return found
-    stability, profile = found.oracle, terms.concentration
+    if certificate.oracle is None:
+        return certificate
+    stability, profile = certificate.oracle, terms.concentration
     half_width = round_up(profile.radius(math.log(level) - stability.eta))
     log_failure = generalisation(
         min(0.0, profile.log_tail(half_width)), stability.eta, stability.log_tau, stability.log_nu
     )
     if half_width >= 0.5 or log_failure >= 0.0:
-        return found
-    return replace(found, half_width=half_width, failure=math.exp(log_failure))
+        return certificate
+    return replace(certificate, half_width=half_width, failure=math.exp(log_failure))

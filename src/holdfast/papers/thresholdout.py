@@ -126,18 +126,18 @@ class Thresholdout:
         for offer, measured in zip(offers, measure(sample, questions), strict=True):
             if offer.guess is None or offer.extra is None:
                 raise TypeError("the offer of Thresholdout has the training rows' value")
-            held = grid.cell(measured.numerator, measured.denominator)
-            seen = grid.cell(*offer.guess.as_integer_ratio())
-            _, compared, shown = _draws(noise(offer.number))
+            measured_cell = grid.cell(measured.numerator, measured.denominator)
+            guessed_cell = grid.cell(*offer.guess.as_integer_ratio())
+            _, compared, revealing = _draws(noise(offer.number))
             on_threshold = next(_draws(noise(offer.extra["since"])))
-            over = abs(held - seen) > threshold + on_threshold + compared
-            symbols.append(held + shown if over else CONFIRMED)
+            over = abs(measured_cell - guessed_cell) > threshold + on_threshold + compared
+            symbols.append(measured_cell + revealing if over else CONFIRMED)
         return symbols
 
     def settle(self, offers: Sequence[Offer], symbols: Sequence[Symbol]) -> list[Release]:
-        return each_settled(self._told, offers, symbols)
+        return each_settled(self._release, offers, symbols)
 
-    def _told(self, offer: Offer, symbol: Symbol) -> Release:
+    def _release(self, offer: Offer, symbol: Symbol) -> Release:
         if symbol == CONFIRMED:
             return replace(unpromised_release(offer, offer.guess or 0.0), charge=self._least_charge)
         return unpromised_release(offer, value_of(offer, symbol))
@@ -154,8 +154,8 @@ class Thresholdout:
 
     def questions_left(self, terms: Terms, account: Account, stages: PartStages = ()) -> int:
         used, _ = _state(account)
-        left = max(0, min(declared_left(terms, account), self.budget - used))
-        return left // number_of_parts(stages)
+        remaining = max(0, min(declared_left(terms, account), self.budget - used))
+        return remaining // number_of_parts(stages)
 
 
 def _state(account: Account) -> tuple[int, int]:

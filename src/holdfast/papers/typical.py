@@ -55,10 +55,10 @@ def _parameters(law: Law, options: Mapping[str, Any]) -> dict[str, Any]:
         defaults["tau"] = None
     chosen = chosen_options(f"typical {law.name}", options, defaults)
     if chosen["eta"] is None:
-        others = [name for name in chosen if chosen[name] is not None]
-        if others:
+        extra = [name for name in chosen if chosen[name] is not None]
+        if extra:
             raise InvalidArgument(
-                f"{others[0]}= goes with eta=, which was not given; give eta= too, or leave it "
+                f"{extra[0]}= goes with eta=, which was not given; give eta= too, or leave it "
                 "out for the noise that the half-width leaves."
             )
         return chosen

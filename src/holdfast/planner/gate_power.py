@@ -64,8 +64,8 @@ class GatePlan:
                 "",
                 f"  {'':<{names}}  smallest difference shown  gain shown in {percent(_POWER)}",
                 *(
-                    f"  {step.name:<{names}}  {_shown(step.smallest_difference):>25}  "
-                    f"{_shown(step.gain):>18}"
+                    f"  {step.name:<{names}}  {_text(step.smallest_difference):>25}  "
+                    f"{_text(step.gain):>18}"
                     for step in self.steps
                 ),
             ]
@@ -111,6 +111,6 @@ def gate_plan(rows: int, candidates: int, disagreement: float, pots: Pots) -> Ga
     return GatePlan(n, k, d, pots, tuple(steps))
 
 
-def _shown(number: float | None) -> str:
+def _text(number: float | None) -> str:
     """Rounded up, so that what is said is shown."""
     return "nothing" if number is None else f"{math.ceil(number * 1e4 - 1e-6) / 1e4:.4f}"

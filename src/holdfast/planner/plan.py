@@ -64,26 +64,26 @@ _NOTES: dict[Kind, str] = {
 }
 
 
-def options_of(given: PlanRequest) -> tuple[Option, ...]:
+def options_of(request: PlanRequest) -> tuple[Option, ...]:
     """Every method's answer, kind by kind, each from best to worst."""
-    planned = [*planned_methods(given), *map(check_method, _surprise_counts(given))]
-    return sorted_options(given, [option_of(given, method) for method in planned])
+    planned = [*planned_methods(request), *map(check_method, _surprise_counts(request))]
+    return sorted_options(request, [option_of(request, method) for method in planned])
 
 
-def planned_methods(given: PlanRequest) -> list[Method]:
+def planned_methods(request: PlanRequest) -> list[Method]:
     """What is planned: questions by their length, and all others by every mechanism, unchecked."""
-    describing, rounded = given.described != "off", given.described == "rounded"
-    found = [*methods(describing=describing), *map(rounds_method, _ROUNDS)]
-    if given.pots.described_share == 1.0:
-        found = [method for method in found if method.kind not in ("promise", "together")]
+    describing, rounded = request.described != "off", request.described == "rounded"
+    candidates = [*methods(describing=describing), *map(rounds_method, _ROUNDS)]
+    if request.pots.described_share == 1.0:
+        candidates = [method for method in candidates if method.kind not in ("promise", "together")]
     if describing:
-        found += [described_method(bits, rounded=rounded) for bits in _LENGTHS]
-    if describing and given.pots.described_share < 1.0:
-        found += [listed_method(size, rounded=rounded) for size in _LISTS]
-    return found
+        candidates += [described_method(bits, rounded=rounded) for bits in _LENGTHS]
+    if describing and request.pots.described_share < 1.0:
+        candidates += [listed_method(size, rounded=rounded) for size in _LISTS]
+    return candidates
 
 
-def recommended_of(given: PlanRequest, options: tuple[Option, ...]) -> Option | None:
+def recommended_of(request: PlanRequest, options: tuple[Option, ...]) -> Option | None:
     """What `auto` chooses, or the checks that were declared if they are better.
 
     Where those cannot, any promise that can; where none can, the longest description answered.
@@ -92,22 +92,22 @@ def recommended_of(given: PlanRequest, options: tuple[Option, ...]) -> Option | 
         option
         for option in options
         if option.possible
-        and (given.solved_for != "half_width" or _reaches(option, given.declared.tolerance))
+        and (request.solved_for != "half_width" or _reaches(option, request.declared.tolerance))
     ]
     promises = [o for o in fitting if o.kind == "promise"]
-    if given.declared.surprises is None:
+    if request.declared.surprises is None:
         promises = [o for o in promises if not is_check(o)]
     chosen = [o for o in promises if o.name in _AUTOMATIC or is_check(o)]
     if promises:
-        return best_of(chosen or promises, given.solved_for)
+        return best_of(chosen or promises, request.solved_for)
     # The wider, the longer.
     return next((o for o in reversed(fitting) if o.kind == "described"), None)
 
 
-def _surprise_counts(given: PlanRequest) -> list[int]:
+def _surprise_counts(request: PlanRequest) -> list[int]:
     """For how many surprises guess-and-check is shown."""
-    declared = given.declared
-    if given.pots.described_share == 1.0:
+    declared = request.declared
+    if request.pots.described_share == 1.0:
         return []
     if declared.surprises is not None:
         return [declared.surprises]
@@ -116,13 +116,13 @@ def _surprise_counts(given: PlanRequest) -> list[int]:
     return sorted({0, math.ceil(declared.questions / 100), math.ceil(declared.questions / 10)})
 
 
-def option_of(given: PlanRequest, method: Method) -> Option:
+def option_of(request: PlanRequest, method: Method) -> Option:
     """The method's answer to this request."""
-    rows, log_beta, n = given.known_rows, given.log_beta(method), given.rows
-    k, t = given.declared.questions, given.declared.tolerance
+    rows, log_beta, n = request.known_rows, request.log_beta(method), request.rows
+    k, t = request.declared.questions, request.declared.tolerance
     note, narrower = _NOTES.get(method.kind, ""), None
-    if (why_not := given.why_not(method)) is not None:
-        unknown: dict[str, Any] = {given.solved_for: None}
+    if (why_not := request.why_not(method)) is not None:
+        unknown: dict[str, Any] = {request.solved_for: None}
         return replace(
             Option(method.name, method.kind, method.theorem, t, k, n, why_not), **unknown
         )
@@ -134,7 +134,7 @@ def option_of(given: PlanRequest, method: Method) -> Option:
         width = method.half_width(rows, n, k, log_beta)
         if t is not None and width is not None and method.kind in ("promise", "described"):
             note = "fits" if width <= t else "too wide"
-        if method.millibits is not None and rows.independent and given.described == "exact":
+        if method.millibits is not None and rows.independent and request.described == "exact":
             narrower = _at_a_tenth(n, described_log_level(log_beta, method.millibits))
         return Option(method.name, method.kind, method.theorem, width, k, n, note, narrower)
     return Option(method.name, method.kind, method.theorem, t, k, n, note)
@@ -165,13 +165,13 @@ def best_of(options: list[Option], solved: Solved) -> Option:
             return min(options, key=lambda o: o.rows or math.inf)
 
 
-def sorted_options(given: PlanRequest, options: list[Option]) -> tuple[Option, ...]:
+def sorted_options(request: PlanRequest, options: list[Option]) -> tuple[Option, ...]:
     """Kind by kind, each from best to worst; what is described, and shorter, comes first."""
     kinds = get_args(Kind)
-    sign = -1 if given.solved_for == "questions" else 1
+    sign = -1 if request.solved_for == "questions" else 1
 
     def rank(option: Option) -> tuple[int, bool, float]:
-        number = getattr(option, given.solved_for)
+        number = getattr(option, request.solved_for)
         bad = number is None or not option.possible
         return kinds.index(option.kind), bad, 0.0 if bad else sign * number
 
@@ -261,26 +261,26 @@ def plan(
         return _question_plan(n, question, schema, declared)
     if candidates is not None or disagreement is not None:
         return _gate_plan(n, candidates, disagreement, declared)
-    given = PlanRequest(n, declared)
-    options = options_of(given)
-    recommended = recommended_of(given, options)
+    request = PlanRequest(n, declared)
+    options = options_of(request)
+    recommended = recommended_of(request, options)
     if recommended is None:
-        raise ToleranceTooTight(_what_is_possible(given))
-    alone = _undescribed(given, recommended)
-    if alone is not None and _is_beaten(recommended, options, given.solved_for):
+        raise ToleranceTooTight(_what_is_possible(request))
+    alone = _undescribed(request, recommended)
+    if alone is not None and _is_beaten(recommended, options, request.solved_for):
         recommended = replace(
             alone,
             name=f"{alone.name}, nothing described",
             note=f"open it with mechanism={alone.name!r}",
         )
-        options = sorted_options(given, [*options, recommended])
-    return Plan(given, options, recommended, _reason(given, recommended, options))
+        options = sorted_options(request, [*options, recommended])
+    return Plan(request, options, recommended, _reason(request, recommended, options))
 
 
 def _require_one_plan(*groups: dict[str, Any]) -> None:
     """Numbers of one kind of plan are not given for another."""
-    given = [[name for name, value in group.items() if value is not None] for group in groups]
-    firsts = [names[0] for names in given if names]
+    named = [[name for name, value in group.items() if value is not None] for group in groups]
+    firsts = [names[0] for names in named if names]
     if len(firsts) > 1:
         raise InvalidArgument(
             f"{firsts[0]} and {firsts[1]} belong to different plans; plan one, then the other."
@@ -316,37 +316,41 @@ def _gate_plan(
     return gate_plan(rows, candidates, disagreement, Pots(declared.level, share))
 
 
-def _reason(given: PlanRequest, best: Option, options: tuple[Option, ...]) -> str:
+def _reason(request: PlanRequest, best: Option, options: tuple[Option, ...]) -> str:
     """One sentence: why this one, and what a guess would buy."""
-    sentences = [f"{_praise(given, best)}{_beside(given, best, options)}."]
+    sentences = [f"{_praise(request, best)}{_beside(request, best, options)}."]
     checks = [o for o in options if is_check(o) and o.possible and o is not best]
-    if checks and given.declared.surprises is None:
-        few = best_of(checks, given.solved_for)
-        sentences.append(f"If you can guess first, {few.name}: {_amount(given, few)}.")
+    if checks and request.declared.surprises is None:
+        few = best_of(checks, request.solved_for)
+        sentences.append(f"If you can guess first, {few.name}: {_amount(request, few)}.")
     described = [o for o in options if o.kind == "described" and o.possible]
     if described and best.kind != "described":
         longest = described[-1].name
-        if given.solved_for != "questions":
-            longest += f": {_amount(given, described[-1])}"
+        if request.solved_for != "questions":
+            longest += f": {_amount(request, described[-1])}"
         sentences.append(
             "Text over the table's own columns needs no mechanism: any number of questions "
             f"({longest}); each that is asked before the others leaves them less."
         )
-    if (other := _undescribed(given, best)) is not None:
-        sentences.append(f"With described='off', {other.name}: {_amount(given, other)}.")
+    if (alternative := _undescribed(request, best)) is not None:
+        sentences.append(
+            f"With described='off', {alternative.name}: {_amount(request, alternative)}."
+        )
     return " ".join(sentences)
 
 
-def _undescribed(given: PlanRequest, best: Option) -> Option | None:
+def _undescribed(request: PlanRequest, best: Option) -> Option | None:
     """Median noise with all of the failure probability, if it is better than the best."""
-    if given.described == "off":
+    if request.described == "off":
         return None
-    alone = PlanRequest(given.rows, replace(given.declared, described="off", described_share=None))
+    alone = PlanRequest(
+        request.rows, replace(request.declared, described="off", described_share=None)
+    )
     median = next(method for method in methods() if method.name == MEDIAN_NOISE.name)
-    found = option_of(alone, median)
-    if best.kind != "promise" or not found.possible:
+    option = option_of(alone, median)
+    if best.kind != "promise" or not option.possible:
         return None
-    return found if best_of([best, found], given.solved_for) is found else None
+    return option if best_of([best, option], request.solved_for) is option else None
 
 
 def _is_beaten(best: Option, options: tuple[Option, ...], solved: Solved) -> bool:
@@ -355,58 +359,58 @@ def _is_beaten(best: Option, options: tuple[Option, ...], solved: Solved) -> boo
     return best_of([best, *published], solved) is not best
 
 
-def _praise(given: PlanRequest, best: Option) -> str:
+def _praise(request: PlanRequest, best: Option) -> str:
     if best.kind == "described":
-        others = "" if given.pots.described_share == 1.0 else "; no mechanism answers the others"
-        return f"{best.name} is recommended: any number of questions{others}"
+        limit = "" if request.pots.described_share == 1.0 else "; no mechanism answers the others"
+        return f"{best.name} is recommended: any number of questions{limit}"
     needs = "with the guesses you expect" if is_check(best) else "without needing a guess"
-    return f"{best.name} is recommended: {_amount(given, best)} {needs}"
+    return f"{best.name} is recommended: {_amount(request, best)} {needs}"
 
 
-def _beside(given: PlanRequest, best: Option, options: tuple[Option, ...]) -> str:
+def _beside(request: PlanRequest, best: Option, options: tuple[Option, ...]) -> str:
     """What sample splitting has, beside the best."""
-    other = next((o for o in options if o.name == "sample splitting" and o.possible), best)
-    return "" if other is best else f"; {other.name}: {_amount(given, other)}"
+    splitting = next((o for o in options if o.name == "sample splitting" and o.possible), best)
+    return "" if splitting is best else f"; {splitting.name}: {_amount(request, splitting)}"
 
 
-def _amount(given: PlanRequest, option: Option) -> str:
+def _amount(request: PlanRequest, option: Option) -> str:
     """The number solved for, with its unit."""
-    number = show(getattr(option, given.solved_for))
-    return f"+-{number}" if given.solved_for == "half_width" else f"{number} {given.solved_for}"
+    number = show(getattr(option, request.solved_for))
+    return f"+-{number}" if request.solved_for == "half_width" else f"{number} {request.solved_for}"
 
 
-def _what_is_possible(given: PlanRequest) -> str:
+def _what_is_possible(request: PlanRequest) -> str:
     """Why nothing fits, and the nearest requests that do."""
-    rows, log_beta, said = given.known_rows, given.pots.log_beta, given.declared
+    rows, log_beta, declared = request.known_rows, request.pots.log_beta, request.declared
     usable = [
         method
-        for method in planned_methods(given)
+        for method in planned_methods(request)
         if method.kind == "promise" and method.applies(rows)
     ]
-    asked = f"a half-width {f'of {said.tolerance:g}' if said.tolerance else 'below 0.5'}"
-    if said.questions is not None:
-        asked += f" for {plural(said.questions, 'adaptive question')}"
-    if given.rows is not None:
-        asked += f" on {given.rows:,} rows"
-    if said.surprises is None:
-        asked += " without guesses"
-    text = f"No mechanism has {asked} at {percent(said.level)}."
+    wanted = f"a half-width {f'of {declared.tolerance:g}' if declared.tolerance else 'below 0.5'}"
+    if declared.questions is not None:
+        wanted += f" for {plural(declared.questions, 'adaptive question')}"
+    if request.rows is not None:
+        wanted += f" on {request.rows:,} rows"
+    if declared.surprises is None:
+        wanted += " without guesses"
+    text = f"No mechanism has {wanted} at {percent(declared.level)}."
     hints = []
-    if given.rows is not None and said.questions is not None:
+    if request.rows is not None and declared.questions is not None:
         widths = [
             width
             for method in usable
-            if (width := method.half_width(rows, given.rows, said.questions, log_beta))
+            if (width := method.half_width(rows, request.rows, declared.questions, log_beta))
         ]
         if widths:
             hints.append(f"half-width {show(min(widths))} with these rows and questions")
-    tolerance = said.tolerance or 0.1
-    if given.rows is not None:
-        counts = [c for m in usable if (c := m.questions(rows, given.rows, tolerance, log_beta))]
+    tolerance = declared.tolerance or 0.1
+    if request.rows is not None:
+        counts = [c for m in usable if (c := m.questions(rows, request.rows, tolerance, log_beta))]
         if counts:
             hints.append(f"{max(counts):,} questions at half-width {tolerance:g} with these rows")
-    if not isinstance(given.sampling, Declared):
-        k = said.questions or 1
+    if not isinstance(request.sampling, Declared):
+        k = declared.questions or 1
         needed = [n for m in usable if (n := m.rows(rows, k, tolerance, log_beta))]
         if needed:
             hints.append(

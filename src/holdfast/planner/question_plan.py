@@ -89,17 +89,17 @@ def schema_of(text: str, schema: Any) -> tuple[Schema, Assumed | None]:
     if isinstance(schema, Mapping) and "types" in schema:
         return Schema.from_dict(schema), None
     declared = declared_types(schema)
-    known = {name: kind for name, kind in declared.items() if kind is not None}
-    used = _readable(text, schema, known)
+    typed = {name: kind for name, kind in declared.items() if kind is not None}
+    used = _readable(text, schema, typed)
     types = dict.fromkeys(declared, _TYPES[0]) | used
-    assumed = tuple((name, kind) for name, kind in used.items() if name not in known)
+    assumed = tuple((name, kind) for name, kind in used.items() if name not in typed)
     types |= {f"column {i + 1}": ColumnType.FLOAT for i in range(_COLUMNS - len(types))}
     return Schema(types).declare(schema), Assumed(len(types), assumed)
 
 
-def _readable(text: str, schema: Any, known: Mapping[str, ColumnType]) -> dict[str, ColumnType]:
+def _readable(text: str, schema: Any, typed: Mapping[str, ColumnType]) -> dict[str, ColumnType]:
     """The question's columns, each with the first type with which all of it can be read."""
-    tried: list[Mapping[str, ColumnType]] = [known]
+    tried: list[Mapping[str, ColumnType]] = [typed]
     first: InvalidQuestion | None = None
     names: set[str] = set()
     while tried:
@@ -110,20 +110,20 @@ def _readable(text: str, schema: Any, known: Mapping[str, ColumnType]) -> dict[s
             raise
         except InvalidQuestion as error:
             first = first or error
-            new = set(types) - set(known)
+            new = set(types) - set(typed)
             if not new <= names and len(new) <= _MOST_UNDECLARED:
                 names |= new
-                tried = list(_typings(known, sorted(names)))
+                tried = list(_typings(typed, sorted(names)))
         else:
             return dict(types)
     raise first or InvalidQuestion(f"{text!r} cannot be read without the types of its columns.")
 
 
 def _typings(
-    known: Mapping[str, ColumnType], names: list[str]
+    typed: Mapping[str, ColumnType], names: list[str]
 ) -> Iterator[Mapping[str, ColumnType]]:
     for kinds in product(_TYPES, repeat=len(names)):
-        yield {**known, **dict(zip(names, kinds, strict=True))}
+        yield {**typed, **dict(zip(names, kinds, strict=True))}
 
 
 _RATES = (0.5, 0.1, 0.02)
@@ -192,8 +192,8 @@ class QuestionPlan:
         else:
             yield "level", f"wrong with probability at most {math.exp(self.log_level):.3g}"
             unknown = "as wide as the values say" if not self.cases else ""
-            yield "half-width", unknown or self._said(self.cases[0])
-            yield from (("", self._said(case)) for case in self.cases[1:])
+            yield "half-width", unknown or self._case_text(self.cases[0])
+            yield from (("", self._case_text(case)) for case in self.cases[1:])
         if self.floor is not None:
             least = self.floor * (self.high - self.low)
             yield "", f"{least:.4g} (about the least of any method: the range allows outliers)"
@@ -206,7 +206,7 @@ class QuestionPlan:
         if self.assumed is not None:
             yield "assumed", f"{self.assumed}; declare yours with a schema"
 
-    def _said(self, case: Case) -> str:
+    def _case_text(self, case: Case) -> str:
         return f"{case.half_width * (self.high - self.low):.4g} ({case.when})"
 
     def to_dict(self) -> dict[str, Any]:
@@ -232,8 +232,8 @@ class QuestionPlan:
 
 def question_plan(text: str, schema: Any, terms: Terms) -> QuestionPlan:
     """What a text would get under these terms; refused if it has no description."""
-    known, assumed = schema_of(text, schema)
-    ground = ground_of(terms, Table(known))
+    types, assumed = schema_of(text, schema)
+    ground = ground_of(terms, Table(types))
     if ground is None:
         raise InvalidArgument(
             "described is 'off': no question is answered by its text. Leave described out, or plan "
@@ -241,33 +241,33 @@ def question_plan(text: str, schema: Any, terms: Terms) -> QuestionPlan:
         )
     question = ground.prior.read(text)
     bits = ground.prior.of(question)
-    found = described(question, ground)
+    rule = described(question, ground)
     return QuestionPlan(
         question.text,
         terms,
         bits,
         question.low,
         question.high,
-        None if found is None else found.rule.log_p,
-        () if found is None else tuple(_cases(found)),
-        None if found is None else _floor(found.rule),
-        None if found is None else coexistence_log_charge(found.rule.symbols),
+        None if rule is None else rule.rule.log_p,
+        () if rule is None else tuple(_cases(rule)),
+        None if rule is None else _floor(rule.rule),
+        None if rule is None else coexistence_log_charge(rule.rule.symbols),
         assumed,
     )
 
 
-def _cases(found: DescribedQuestion) -> list[Case]:
+def _cases(question: DescribedQuestion) -> list[Case]:
     """Half-widths of the rule, each by what it would tell of symbols that are named."""
-    rule, n = found.rule, found.rule.rows
+    rule, n = question.rule, question.rule.rows
     match rule:
         case Share():
-            return [Case(f"rate {r:g}", _told(rule, (round(n * r),))) for r in _RATES]
+            return [Case(f"rate {r:g}", _value_of(rule, (round(n * r),))) for r in _RATES]
         case PairedRule():
             return [_paired(rule, share) for share in _DIFFERING]
         case MeanRule():
             return [Case("at most", rule.window.alpha)]
         case RoundedMean():
-            return [Case("at most", rounded_half_width(found.reach + GRID_ERROR))]
+            return [Case("at most", rounded_half_width(question.reach + GRID_ERROR))]
         case Contrast() if n > 1:
             return [Case("two halves of the rows, at most", rule.window(n // 2, n // 2).alpha)]
     sizes = {name: round(n * part) for name, part in _GROUPS.items()}
@@ -277,7 +277,7 @@ def _cases(found: DescribedQuestion) -> list[Case]:
 def _paired(rule: PairedRule, share: float) -> Case:
     each = round(rule.rows * share / 2)
     when = f"differing in {percent(share)} of the rows"
-    return Case(when, _told(rule, rule.seen(each, each)))
+    return Case(when, _value_of(rule, rule.seen(each, each)))
 
 
 def _in_group(rule: Rule, name: str, size: int) -> list[Case]:
@@ -285,12 +285,12 @@ def _in_group(rule: Rule, name: str, size: int) -> list[Case]:
     match rule:
         case GroupShare():
             return [
-                Case(f"group of {name}, rate {r:g}", _told(rule, (size, round(size * r))))
+                Case(f"group of {name}, rate {r:g}", _value_of(rule, (size, round(size * r))))
                 for r in _RATES
             ]
         case Overlap():
             when = f"either holds in {name}, both in half of those"
-            return [Case(when, _told(rule, (size, size // 2)))]
+            return [Case(when, _value_of(rule, (size, size // 2)))]
         case GroupMeanRule():
             return [Case(f"group of {name}, at most", MeanRule(size, rule.log_p).window.alpha)]
         case RoundedGroupMean():
@@ -299,7 +299,7 @@ def _in_group(rule: Rule, name: str, size: int) -> list[Case]:
     return []
 
 
-def _told(rule: Rule, symbols: Symbols) -> float:
+def _value_of(rule: Rule, symbols: Symbols) -> float:
     low, high = rule.found(symbols).interval
     return (high - low) / 2
 

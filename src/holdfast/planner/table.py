@@ -75,19 +75,23 @@ class PlanRequest:
     declared: Declarations
 
     def __post_init__(self) -> None:
-        said = self.declared
-        known = {"rows": self.rows, "questions": said.questions, "tolerance": said.tolerance}
-        given = [f"{name}={value:g}" for name, value in known.items() if value is not None]
-        if len(given) < 2:
+        declared = self.declared
+        numbers = {
+            "rows": self.rows,
+            "questions": declared.questions,
+            "tolerance": declared.tolerance,
+        }
+        named = [f"{name}={value:g}" for name, value in numbers.items() if value is not None]
+        if len(named) < 2:
             raise InvalidArgument(
                 "a plan needs two of rows, questions and tolerance, to solve for the third; given: "
-                f"{', '.join(given) or 'none'}. Give two, such as rows=20_000, questions=500 "
+                f"{', '.join(named) or 'none'}. Give two, such as rows=20_000, questions=500 "
                 "(--rows 20000 --questions 500)."
             )
-        if said.tolerance is not None:
-            require.tolerance(said.tolerance)
-        if said.questions is not None:
-            require.surprises(said.surprises, said.questions)
+        if declared.tolerance is not None:
+            require.tolerance(declared.tolerance)
+        if declared.questions is not None:
+            require.surprises(declared.surprises, declared.questions)
         self.declared.describing()
         if self.rows is None and isinstance(self.sampling, Declared):
             raise InvalidArgument(
@@ -152,18 +156,18 @@ class PlanRequest:
         }
 
     def __str__(self) -> str:
-        said, known = self.declared, []
+        declared, facts = self.declared, []
         if self.rows is not None:
-            known.append(f"{self.rows:,} rows")
-        if said.questions is not None:
-            known.append(plural(said.questions, "question"))
-        if said.tolerance is not None:
-            known.append(f"half-width {said.tolerance:g}")
-        if said.surprises is not None:
-            known.append(f"at most {plural(said.surprises, 'surprise')}")
+            facts.append(f"{self.rows:,} rows")
+        if declared.questions is not None:
+            facts.append(plural(declared.questions, "question"))
+        if declared.tolerance is not None:
+            facts.append(f"half-width {declared.tolerance:g}")
+        if declared.surprises is not None:
+            facts.append(f"at most {plural(declared.surprises, 'surprise')}")
         if self.described == "off":
-            known.append("nothing described")
-        return ", ".join(known)
+            facts.append("nothing described")
+        return ", ".join(facts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,9 +184,9 @@ class Plan:
         for option in self.options:
             if option.name == name:
                 return option
-        known = ", ".join(repr(option.name) for option in self.options)
-        others = "" if self.request.described == "off" else "; with described='off' there are more"
-        raise KeyError(f"no mechanism {name!r} in this plan; there are {known}{others}")
+        names = ", ".join(repr(option.name) for option in self.options)
+        hint = "" if self.request.described == "off" else "; with described='off' there are more"
+        raise KeyError(f"no mechanism {name!r} in this plan; there are {names}{hint}")
 
     @property
     def half_width(self) -> float | None:
@@ -209,8 +213,8 @@ class Plan:
         for option in self.options:
             mark = "* " if option is self.recommended else "  "
             number: float | int | None = getattr(option, self.solved_for)
-            shown = "-" if number is None else show(number)
-            table.append((mark + option.name, shown, option.remark))
+            cell = "-" if number is None else show(number)
+            table.append((mark + option.name, cell, option.remark))
         return table
 
     def __str__(self) -> str:

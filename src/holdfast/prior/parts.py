@@ -19,7 +19,14 @@ from holdfast.question.expression import Expression, Op, Operation, ValueKind, c
 from holdfast.question.missing import is_decided_by_values, may_be_missing
 from holdfast.question.row import RowValue
 from holdfast.question.text import numeral, text_of
-from holdfast.statistics.derived import Conditional, Difference, Paired, Total
+from holdfast.statistics.derived import (
+    Conditional,
+    Difference,
+    Paired,
+    Total,
+    all_parts,
+    is_derived,
+)
 from holdfast.statistics.entry import Bound
 from holdfast.statistics.mean import GroupMean, Mean
 from holdfast.statistics.moments import Correlation, Covariance, Variance
@@ -28,7 +35,7 @@ from holdfast.statistics.scores import BalancedAccuracy, F1Score, LogLoss
 from holdfast.statistics.statistic import ConcentratedMean
 from holdfast.statistics.whole import Auc
 
-__all__ = ["Part", "PartKind", "Role", "Use", "parts_of"]
+__all__ = ["Part", "PartKind", "Role", "Use", "has_own_events", "parts_of"]
 
 PartKind = Literal[
     "mean",
@@ -95,12 +102,23 @@ class Use:
     turned: bool = False
 
 
+def has_own_events(question: Bound) -> bool:
+    """Whether it rests on events of its own; any other follows from the answers to its parts."""
+    return type(question) in _MAKERS
+
+
 def parts_of(question: Bound) -> tuple[Use, ...]:
     """The parts of a question, and what each is to it."""
-    make = _MAKERS.get(type(question))
-    if make is None:
-        raise NotDescribed(_NO_TEXT)
-    return tuple(make(question))
+    if has_own_events(question):
+        return tuple(_MAKERS[type(question)](question))
+    if is_derived(question):
+        return tuple(_plain(all_parts(question)))
+    raise NotDescribed(_NO_TEXT)
+
+
+def _plain(statistics: Iterable[Bound]) -> list[Use]:
+    """What answers each of several statistics."""
+    return [use for each in statistics for use in parts_of(each) if use.role == "plain"]
 
 
 _NO_TEXT = (
@@ -174,7 +192,7 @@ def _difference(question: Difference) -> list[Use]:
     """A contrast of two groups, and both means; where the values differ, the means alone."""
     sides = (question.first, question.second)
     contrast = _contrast(*map(_value_and_rows, sides))
-    means = [use for side in sides for use in parts_of(side) if use.role == "plain"]
+    means = _plain(sides)
     if contrast is None:
         return means
     return [contrast, *(replace(mean, role="besides") for mean in means)]

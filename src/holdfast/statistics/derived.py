@@ -37,6 +37,7 @@ __all__ = [
     "Stages",
     "Subquestion",
     "Total",
+    "all_parts",
     "alone",
     "as_counted",
     "batches",
@@ -187,6 +188,12 @@ def batches(question: Statistic | Derived, *, numbers: bool, once: bool = False)
     if numbers and len(last) > 1:
         return (*earlier, last[:-1], last[-1:])
     return question.stages
+
+
+def all_parts(question: Derived) -> tuple[Statistic, ...]:
+    """The parts that are needed where none of them narrows another."""
+    (found,) = batches(question, numbers=False, once=True)
+    return found
 
 
 def staged(question: Derived, guess: float | None, *, once: bool = False) -> Play:

@@ -21,6 +21,7 @@ from holdfast.statistics.derived import (
     Paired,
     Play,
     Subquestion,
+    all_parts,
     alone,
     batches,
     fraction,
@@ -105,6 +106,8 @@ def _followed_up(play: Play, whole_question: Callable[[], Bound | None]) -> Play
         except Refused as refusal:
             step = partial(play.throw, refusal)
             continue
+        if refuted and is_derived(whole):
+            return whole.join((yield [Subquestion(part) for part in all_parts(whole)]))
         if refuted and whole is not None:
             (instead,) = yield [Subquestion(cast("Statistic", whole), refuted=True)]
             return Joined(instead.value, instead.interval)

@@ -46,19 +46,19 @@ class Evaluated:
         """Its parts, one a line; beside a logarithm what it is the logarithm of."""
         if is_dataclass(self.value):
             return [
-                _said(f"{part.name} = ", part.name, getattr(self.value, part.name))
+                _value_line(f"{part.name} = ", part.name, getattr(self.value, part.name))
                 for part in fields(self.value)
             ]
-        told = "log_value" if _is_logarithm(self.theorem) else ""
-        return [_said("", told, self.value)]
+        label = "log_value" if _is_logarithm(self.theorem) else ""
+        return [_value_line("", label, self.value)]
 
 
-def evaluated(theorem: Theorem, given: Iterable[str]) -> Evaluated:
+def evaluated(theorem: Theorem, assignments: Iterable[str]) -> Evaluated:
     """The value of a theorem at `name=value` arguments; `InvalidArgument` says what is wrong."""
-    texts = dict(_parted(each, theorem) for each in given)
+    texts = dict(_parted(each, theorem) for each in assignments)
     parameters = inspect.signature(theorem.function).parameters
-    asked = {name: texts.pop(name) for name in _asked_of(theorem, texts)}
-    arguments = dict(_read(name, text, theorem, parameters) for name, text in texts.items())
+    points = {name: texts.pop(name) for name in _asked_of(theorem, texts)}
+    arguments = dict(_argument(name, text, theorem, parameters) for name, text in texts.items())
     missing = [
         name
         for name, parameter in parameters.items()
@@ -69,8 +69,8 @@ def evaluated(theorem: Theorem, given: Iterable[str]) -> Evaluated:
             f"{theorem.name} needs {', '.join(missing)}; call it as {theorem.signature}."
         )
     value = _called(theorem, lambda: theorem.function(**arguments))
-    for name, text in asked.items():
-        asked_name, point = _read(name, text, theorem, dict.fromkeys(_OF_A_PROFILE))
+    for name, text in points.items():
+        asked_name, point = _argument(name, text, theorem, dict.fromkeys(_OF_A_PROFILE))
         answer = getattr(value, _OF_A_PROFILE[asked_name])
         value = _called(theorem, partial(answer, point))
         arguments[asked_name] = point
@@ -94,7 +94,9 @@ def _parted(text: str, theorem: Theorem) -> tuple[str, str]:
     return name.strip(), value.strip()
 
 
-def _read(name: str, text: str, theorem: Theorem, parameters: Mapping[str, Any]) -> tuple[str, Any]:
+def _argument(
+    name: str, text: str, theorem: Theorem, parameters: Mapping[str, Any]
+) -> tuple[str, Any]:
     """The parameter that is meant, and its value; ln of a probability where that is asked for."""
     try:
         value = _value(ast.parse(text, mode="eval").body)
@@ -163,11 +165,11 @@ def _called(theorem: Theorem, call: Callable[[], Any]) -> Any:
 
 
 def _is_logarithm(theorem: Theorem) -> bool:
-    told = theorem.function.__doc__ or ""
-    return "log_" in theorem.name or told.startswith("ln ")
+    text = theorem.function.__doc__ or ""
+    return "log_" in theorem.name or text.startswith("ln ")
 
 
-def _said(before: str, name: str, value: Any) -> str:
+def _value_line(before: str, name: str, value: Any) -> str:
     """A number, and for a logarithm the number that it is of."""
     if name.startswith("log_") and isinstance(value, float):
         whole = math.exp(value) if value < 700 else math.inf

@@ -111,7 +111,7 @@ def published_methods() -> tuple[Method, ...]:
     from holdfast.theory.field import published
     from holdfast.theory.typical.accuracy import AccuracyNoise, direct_accuracy, literal_accuracy
 
-    found = {
+    formulas = {
         "Rogers et al. 2020": published.russo_zou_half_width,
         "Jung et al. 2020": published.jung_2020_half_width,
         "Bassily et al. 2016": published.bassily_2016_half_width,
@@ -119,7 +119,7 @@ def published_methods() -> tuple[Method, ...]:
     }
     widths = [
         by_formula(f"{authors} (published)", "reference", width.__name__, width)
-        for authors, width in found.items()
+        for authors, width in formulas.items()
     ]
     stable = [
         _typically_stable(f"Bassily & Freund, {noise.title()} ({form})", accuracy, noise)

@@ -96,11 +96,11 @@ def _meet(mechanism: str, kind: AttackKind, run: Run, confidence_level: float) -
         if kind.guesses and (reason := kind_of(mechanism).refuses_checks) is not None:
             return Met(mechanism, kind.name, None, None, None, f"No guesses are checked: {reason}")
         cell = attack_cell(kind, _holder(mechanism, kind), confidence_level=confidence_level)
-        found = _verdict(cell, run)
+        outcome = _verdict(cell, run)
     except (InvalidArgument, Refused) as error:
         return Met(mechanism, kind.name, None, None, None, str(error))
     terms = cell.terms
-    return Met(mechanism, kind.name, terms.questions, terms.tolerance, found, None)
+    return Met(mechanism, kind.name, terms.questions, terms.tolerance, outcome, None)
 
 
 def _verdict(cell: Cell, run: Run) -> TrialsVerdict:
@@ -154,8 +154,8 @@ def _better(best: Spare | None, mechanism: str, kind: AttackKind, run: Run) -> S
         def broken(scale: float) -> bool:
             return not _verdict(replace(cell, holder=_holder(mechanism, kind, scale)), run).holds
 
-        known = None if best is None else best.broken_at
-        reached = largest_broken(broken, _LEAST if known is None else known + _STEP, _STEP)
+        broken_at = None if best is None else best.broken_at
+        reached = largest_broken(broken, _LEAST if broken_at is None else broken_at + _STEP, _STEP)
     except (InvalidArgument, Refused):
         return best
     if best is not None and reached is None:

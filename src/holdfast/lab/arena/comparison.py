@@ -174,23 +174,23 @@ def _shifted(
 ) -> Callable[[int, int], None] | None:
     if progress is None:
         return None
-    return lambda done, trials: progress(place * trials + done, cells * trials)
+    return lambda finished, trials: progress(place * trials + finished, cells * trials)
 
 
 def _compared(entrant: Entrant, results: Sequence[Result]) -> Compared:
-    found = verdict(results, entrant.beta)
+    judged = verdict(results, entrant.beta)
     finals = [result.final for result in results if result.final is not None]
     lows = [final.low for final in finals if final.low is not None]
     highs = [final.high for final in finals if final.high is not None]
     return Compared(
         holder=entrant.name,
         promises=entrant.promises,
-        shown=found.shown,
-        truth=found.truth,
+        shown=judged.shown,
+        truth=judged.truth,
         low=fmean(lows) if lows else None,
         high=fmean(highs) if highs else None,
-        holds=found.holds if found.telling else None,
-        verdict=found,
+        holds=judged.holds if judged.telling else None,
+        verdict=judged,
         published=entrant.published,
         reported=entrant.reported,
         note=entrant.note,

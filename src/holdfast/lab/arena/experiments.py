@@ -308,7 +308,7 @@ def dependent_data(
     row of each kind is Holdfast with the wrong one: no accounting repairs a false assumption.
     """
     cells = []
-    for what, population, rows in (
+    for kind, population, rows in (
         (f"blocks of {block}", Blocks(Signs(features), block), block_rows),
         (f"AR(1) {rho:g}", AutoRegressive(features, rho), time_rows),
     ):
@@ -322,7 +322,7 @@ def dependent_data(
                 holder,
                 SignAttack(features),
                 terms,
-                label=f"{what}: {label}",
+                label=f"{kind}: {label}",
                 misled=terms is not right,
             )
             for holder, terms, label in (

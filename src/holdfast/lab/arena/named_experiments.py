@@ -74,12 +74,14 @@ class ExperimentKind:
             arguments["mechanism"] = sizes.mechanism
         elif sizes.mechanism != BY_BOUNDED_NOISE:
             raise InvalidArgument(f"{self.name} is the same whatever the mechanism; leave it out.")
-        for what, argument in (("rows", self.rows), ("tolerance", self.tolerance)):
-            value = getattr(sizes, what)
+        for option, argument in (("rows", self.rows), ("tolerance", self.tolerance)):
+            value = getattr(sizes, option)
             if value is None:
                 continue
             if argument is None:
-                raise InvalidArgument(f"{self.name} has no {what} of its own to change; leave it.")
+                raise InvalidArgument(
+                    f"{self.name} has no {option} of its own to change; leave it."
+                )
             arguments[argument] = value
         if sizes.questions is not None:
             if sizes.questions <= self.extra + 1:

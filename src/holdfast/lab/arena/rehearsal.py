@@ -110,10 +110,10 @@ class Rehearsal:
         return tuple(each.name for each in self.attacks if each.rows[1].verdict.word == word)
 
     def _judged(self) -> str:
-        found = self.attacks[0].rows[1].verdict
+        judged = self.attacks[0].rows[1].verdict
         return (
             "`worst` is the largest error in half-widths: an interval is true up to 1. More than "
-            f"{found.allowed} false of {found.trials} could not be chance."
+            f"{judged.allowed} false of {judged.trials} could not be chance."
         )
 
     def _verdict(self) -> str:
@@ -142,14 +142,14 @@ class Rehearsal:
 
 def _row(attack: Experiment) -> tuple[str, ...]:
     plain, own = attack.rows
-    found = own.verdict
+    judged = own.verdict
     return (
         attack.name,
         f"{own.answered:,.0f}",
         "" if own.shown is None else f"{own.shown:.3f}",
         "" if own.truth is None else f"{own.truth:.3f}",
-        f"{found.failures} of {found.trials}" if found.intervals else "no interval",
-        f"{found.slack:.2f}" if found.intervals else "",
+        f"{judged.failures} of {judged.trials}" if judged.intervals else "no interval",
+        f"{judged.slack:.2f}" if judged.intervals else "",
         f"{plain.shown or 0.0:.3f}, false in {plain.verdict.failures} of {plain.verdict.trials}",
     )
 
@@ -188,14 +188,14 @@ def rehearse(
             f"the ledger allows {stage.asked} questions, too few to attack; every attack here "
             f"needs at least {min(each.fewest for each in ATTACKS.values())}."
         )
-    found, many = [], len(chosen) + len(insiders)
+    attacks, many = [], len(chosen) + len(insiders)
     runs = (Run(trials, seed, n_jobs, _shifted(progress, place, many)) for place in range(many))
     for each, run in zip(chosen, runs, strict=False):
-        found.append(_attacked(each, stage, run.seeded_for(each.name)))
+        attacks.append(_attacked(each, stage, run.seeded_for(each.name)))
     for analyst, run in zip(insiders, runs, strict=True):
-        found.append(_told_exactly(analyst, stage, run.seeded_for(analyst.name)))
+        attacks.append(_told_exactly(analyst, stage, run.seeded_for(analyst.name)))
     promises = kind.theorem is not None or opening.terms.describes
-    return Rehearsal(opening.name, _words(opening), stage.notes, promises, tuple(found))
+    return Rehearsal(opening.name, _words(opening), stage.notes, promises, tuple(attacks))
 
 
 def _insiders(opening: Opening, stage: _Stage) -> list[Analyst]:
@@ -224,7 +224,7 @@ def _shifted(
 ) -> Callable[[int, int], None] | None:
     if progress is None:
         return None
-    return lambda done, all_: progress(place * all_ + done, many * all_)
+    return lambda finished, all_: progress(place * all_ + finished, many * all_)
 
 
 def _attacked(kind: AttackKind, stage: _Stage, run: Run) -> Experiment:
@@ -247,17 +247,17 @@ def _attacked(kind: AttackKind, stage: _Stage, run: Run) -> Experiment:
 def _stage(opening: Opening) -> _Stage:
     terms, notes = opening.terms, []
     declared = terms.questions or _OPEN_QUESTIONS
-    asked = min(declared, _MOST_QUESTIONS)
+    count = min(declared, _MOST_QUESTIONS)
     if terms.questions is None:
-        notes.append(f"The number of questions is open; the analysts ask up to {asked:,}.")
-    elif asked < declared:
-        notes.append(f"The analysts ask {asked:,} of the {declared:,} questions.")
+        notes.append(f"The number of questions is open; the analysts ask up to {count:,}.")
+    elif count < declared:
+        notes.append(f"The analysts ask {count:,} of the {declared:,} questions.")
     name, parameters = opening.mechanism["name"], opening.mechanism["parameters"]
     rows, tolerance = terms.rows, terms.tolerance or _UNPROMISED
     recorded: str | None = json.dumps(parameters)
     fewest = math.ceil(rows * (tolerance / _WIDEST) ** 2)
-    if rows * asked > _MOST_CELLS and fewest < rows:
-        rows = max(_MOST_CELLS // asked, fewest)
+    if rows * count > _MOST_CELLS and fewest < rows:
+        rows = max(_MOST_CELLS // count, fewest)
         tolerance *= math.sqrt(terms.rows / rows)
         recorded = None
         notes.append(
@@ -274,7 +274,7 @@ def _stage(opening: Opening) -> _Stage:
     if size > 1:
         notes.append(f"Every synthetic row comes {size:,} times: what the sampling allows.")
     holder = Protected(mechanism=name, parameters=recorded)
-    return _Stage(rehearsed, asked, lambda features: _rows(features, size), holder, tuple(notes))
+    return _Stage(rehearsed, count, lambda features: _rows(features, size), holder, tuple(notes))
 
 
 def _rows(features: int, size: int) -> Population:

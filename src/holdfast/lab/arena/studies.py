@@ -98,17 +98,17 @@ class Climb:
         """The session of this number: what was promoted, and the gain seen and true of it all."""
         rng = np.random.default_rng([seed, number])
         stream = self.candidates.stream(self.rows, self.changed, rng)
-        deciding, brought, kept = self.promoter.start(), next(stream), []
+        deciding, candidate, promotions = self.promoter.start(), next(stream), []
         for _ in range(self.count):
-            promoted = deciding.promotes(brought.pair)
+            promoted = deciding.promotes(candidate.pair)
             if promoted:
-                kept.append(brought)
-            brought = stream.send(promoted)
+                promotions.append(candidate)
+            candidate = stream.send(promoted)
         stream.close()
-        seen = sum(each.pair.b - each.pair.c for each in kept) / self.rows
-        final = Final(seen, sum(each.gain for each in kept), None, None)
-        false = sum(each.gain <= 0.0 for each in kept)
-        return Result(self.count, len(kept), false, 0, final.error, 0.0, final)
+        gain = sum(each.pair.b - each.pair.c for each in promotions) / self.rows
+        final = Final(gain, sum(each.gain for each in promotions), None, None)
+        false = sum(each.gain <= 0.0 for each in promotions)
+        return Result(self.count, len(promotions), false, 0, final.error, 0.0, final)
 
 
 def null_hill_climber(
@@ -125,13 +125,13 @@ def null_hill_climber(
         "promoted that is no better. Shown and truth: the gain seen and true of all promoted.",
         [
             Entrant(
-                f"{brought.name}: {promoter.name}",
+                f"{climber.name}: {promoter.name}",
                 promoter.promises,
-                Climb(brought, promoter, rows, changed, candidates),
+                Climb(climber, promoter, rows, changed, candidates),
                 gated.beta,
                 reported="broken",
             )
-            for brought in (NullClimber(), SomeBetter())
+            for climber in (NullClimber(), SomeBetter())
             for promoter in promoters
         ],
         run or Run(trials=1_500),
@@ -156,8 +156,8 @@ class ManyAccounts:
 
     @property
     def name(self) -> str:
-        who = "one account" if self.accounts == 1 else f"{self.accounts:,} accounts"
-        return f"{who}, {'one ledger' if self.pooled else 'a ledger for each'}"
+        accounts = "one account" if self.accounts == 1 else f"{self.accounts:,} accounts"
+        return f"{accounts}, {'one ledger' if self.pooled else 'a ledger for each'}"
 
     @property
     def promises(self) -> bool:
@@ -281,10 +281,12 @@ class ComposedRun:
 
     def trial(self, seed: int, number: int) -> Result:
         """One run on a sample of its own: its log-ratio, against what is claimed."""
-        found = self.log_ratio(seed, number)
+        log_ratio = self.log_ratio(seed, number)
         most = self.claimed + math.log(2.0)
-        final = Final(found, found, -most, most)
-        return Result(self.steps, 1, int(abs(found) > most), 0, 0.0, abs(found) / most, final)
+        final = Final(log_ratio, log_ratio, -most, most)
+        return Result(
+            self.steps, 1, int(abs(log_ratio) > most), 0, 0.0, abs(log_ratio) / most, final
+        )
 
     def log_ratio(self, seed: int, number: int) -> float:
         """ln of the law of the answers on the sample over the oracle's, at the answers."""
@@ -307,12 +309,12 @@ class ComposedRun:
 
 def measured_eta(log_ratios: Sequence[float], tau: float) -> float:
     """The least eta at which the mass beyond the ratio e^eta is tau, in these runs."""
-    found = np.asarray(log_ratios)
+    ratios = np.asarray(log_ratios)
 
     def fits(eta: float) -> bool:
-        return float(np.maximum(0.0, -np.expm1(eta - found)).mean()) <= tau
+        return float(np.maximum(0.0, -np.expm1(eta - ratios)).mean()) <= tau
 
-    most = max(0.0, float(found.max()))
+    most = max(0.0, float(ratios.max()))
     return smallest_true(fits, 0.0, most, relative=1e-6) if not fits(0.0) else 0.0
 
 
@@ -327,9 +329,9 @@ def composition(steps: int = 10, *, run: Run | None = None) -> Experiment:
         ratios = [apart.log_ratio(run.seed + 1, number) for number in range(_MEASURED // steps)]
         measured = measured_eta(ratios, _LEVEL)
         stability = _step(noise, 1.0).stability
-        found = Interaction((0,) * steps, stability).certificate(_LEVEL)
+        certificate = Interaction((0,) * steps, stability).certificate(_LEVEL)
         low = TypicalStability(measured / _SABOTAGE, _LEVEL, 0.0)
-        claims = {"printed": found.printed, "sharp": found.sharp, "too low": low}
+        claims = {"printed": certificate.printed, "sharp": certificate.sharp, "too low": low}
         entrants += [
             _entrant(noise, by, steps, claimed, measured)
             for by, claimed in claims.items()

@@ -142,15 +142,15 @@ class _Record:
     slack: float = 0.0
     final: Final | None = None
 
-    def add(self, move: Move, shown: Shown, truth: float) -> None:
-        found = Final(shown.value, truth, shown.low, shown.high)
+    def add(self, move: Move, reply: Shown, truth: float) -> None:
+        final = Final(reply.value, truth, reply.low, reply.high)
         self.answered += 1
-        self.intervals += found.holds is not None
-        self.missed += found.holds is False
-        self.worst_error = max(self.worst_error, found.error)
-        self.slack = max(self.slack, _slack(found))
+        self.intervals += final.holds is not None
+        self.missed += final.holds is False
+        self.worst_error = max(self.worst_error, final.error)
+        self.slack = max(self.slack, _slack(final))
         if move.final:
-            self.final = found
+            self.final = final
 
     def result(self) -> Result:
         return Result(
@@ -164,18 +164,18 @@ class _Record:
         )
 
 
-def _slack(found: Final) -> float:
+def _slack(final: Final) -> float:
     """How far the truth is from the shown value, in half-widths on its side.
 
     An end that was cut off at 0 or 1 binds nothing; the half-width is then that of the other side.
     """
-    if found.low is None or found.high is None or found.error <= _TRUTH_ERROR:
+    if final.low is None or final.high is None or final.error <= _TRUTH_ERROR:
         return 0.0
-    end, other = (found.low, found.high)[:: 1 if found.truth < found.shown else -1]
-    room = abs(found.shown - end)
+    end, far_end = (final.low, final.high)[:: 1 if final.truth < final.shown else -1]
+    room = abs(final.shown - end)
     if end in (0.0, 1.0):
-        room = max(room, abs(found.shown - other))
-    return found.error / room if room > 0 else math.inf
+        room = max(room, abs(final.shown - far_end))
+    return final.error / room if room > 0 else math.inf
 
 
 def play(
@@ -194,13 +194,13 @@ def play(
         except (StopIteration, Refused):
             break
         try:
-            shown = session.ask(move.question, move.guess, move.identity)
+            reply = session.ask(move.question, move.guess, move.identity)
         except Refused as refusal:
             record.refused += 1
             step = partial(game.throw, refusal)
             continue
-        record.add(move, shown, population.truth(move.question))
-        step = partial(game.send, shown)
+        record.add(move, reply, population.truth(move.question))
+        step = partial(game.send, reply)
     game.close()
     return record.result()
 
@@ -250,12 +250,12 @@ def run_trials(
     trials = require.positive_integer("trials", trials)
     seed = require.integer_at_least("seed", seed, 0)
     n_jobs = processes(n_jobs)
-    found: dict[int, Result] = {}
+    results: dict[int, Result] = {}
     for number, result in _results(scenario, trials, seed, n_jobs):
-        found[number] = result
+        results[number] = result
         if progress is not None:
-            progress(len(found), trials)
-    return tuple(found[number] for number in range(trials))
+            progress(len(results), trials)
+    return tuple(results[number] for number in range(trials))
 
 
 def processes(n_jobs: int) -> int:
@@ -279,5 +279,5 @@ def _results(scenario: Trial, trials: int, seed: int, n_jobs: int) -> Iterator[t
             "pip install 'holdfast[lab]', or leave n_jobs (--jobs) at 1."
         ) from missing
     parallel = joblib.Parallel(n_jobs=n_jobs, return_as="generator_unordered")
-    one = joblib.delayed(_numbered)
-    yield from parallel(one(scenario, seed, number) for number in range(trials))
+    task = joblib.delayed(_numbered)
+    yield from parallel(task(scenario, seed, number) for number in range(trials))

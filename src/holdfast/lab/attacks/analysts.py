@@ -63,13 +63,13 @@ class HonestExplorer:
         return "Looks at every feature once, then at votes of the most promising ones."
 
     def play(self, view: View, rng: np.random.Generator) -> Game:  # noqa: ARG002
-        shown = []
+        replies = []
         for feature in range(self.features):
             answer = yield Move(Vote.of({feature: 1}))
-            shown.append(answer.value - 0.5)
-        order = sorted(range(self.features), key=lambda feature: -abs(shown[feature]))
+            replies.append(answer.value - 0.5)
+        order = sorted(range(self.features), key=lambda feature: -abs(replies[feature]))
         for count in range(3, self.best + 1, 2):
-            model = {feature: sided(shown[feature], rng, 0.0) for feature in order[:count]}
+            model = {feature: sided(replies[feature], rng, 0.0) for feature in order[:count]}
             yield Move(Vote.of(model), final=True)
 
 
@@ -164,15 +164,17 @@ class FeatureSelection:
         if view.train is None:
             raise InvalidArgument("Feature selection needs a training table.")
         agree = view.train["agree"]
-        seen = np.count_nonzero(agree > 0, axis=1) / agree.shape[1] - 0.5
-        held = np.empty(self.features)
+        trained = np.count_nonzero(agree > 0, axis=1) / agree.shape[1] - 0.5
+        answers = np.empty(self.features)
         for feature in range(self.features):
-            answer = yield Move(Vote.of({feature: 1}), guess=float(seen[feature] + 0.5))
-            held[feature] = answer.value - 0.5
+            answer = yield Move(Vote.of({feature: 1}), guess=float(trained[feature] + 0.5))
+            answers[feature] = answer.value - 0.5
         clear = 0.5 / np.sqrt(min(view.terms.rows, view.train.n))
-        kept = (seen * held > 0) & (np.abs(seen) >= clear) & (np.abs(held) >= clear)
-        order = np.argsort(-np.abs(np.where(kept, seen, 0.0)), kind="stable")[: self.selected]
-        model = Vote.of((int(f), int(np.sign(seen[f]))) for f in order if kept[f])
+        selected = (trained * answers > 0) & (np.abs(trained) >= clear) & (np.abs(answers) >= clear)
+        order = np.argsort(-np.abs(np.where(selected, trained, 0.0)), kind="stable")[
+            : self.selected
+        ]
+        model = Vote.of((int(f), int(np.sign(trained[f]))) for f in order if selected[f])
         yield Move(model, guess=average(model, view.train), final=True)
 
 

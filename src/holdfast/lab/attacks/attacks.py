@@ -105,16 +105,16 @@ class LogOddsVote:
         return "Asks feature after feature, and again and again the log-odds vote of all so far."
 
     def play(self, view: View, rng: np.random.Generator) -> Game:  # noqa: ARG002
-        model, asked = {}, 0
+        model, count = {}, 0
         for feature in range(self.features):
             answer = yield Move(Vote.of({feature: 1}))
             share = min(0.99, max(0.01, answer.value))
             weight = round(math.log(share / (1 - share)) / self.unit)
             model[feature] = weight or sided(0.0, rng, 0.0)
-            asked += 1
-            if self.schedule == "every feature" or math.isqrt(asked + 1) ** 2 == asked + 1:
+            count += 1
+            if self.schedule == "every feature" or math.isqrt(count + 1) ** 2 == count + 1:
                 yield Move(Vote.of(model), final=True)
-                asked += 1
+                count += 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,13 +185,13 @@ class WidthReading:
         return "Reads the sample out of widths, statuses, refusals and timing instead of values."
 
     def play(self, view: View, rng: np.random.Generator) -> Game:  # noqa: ARG002
-        found: dict[int, Shown | None] = {}
+        replies: dict[int, Shown | None] = {}
         for feature in range(self.features):
-            found[feature] = yield from _if_answered(BothPositive(feature))
-        refused = [feature for feature, shown in found.items() if shown is None]
+            replies[feature] = yield from _if_answered(BothPositive(feature))
+        refused = [feature for feature, reply in replies.items() if reply is None]
         for feature in refused[:3]:
-            found[feature] = yield from _if_answered(BothPositive(feature))
-        signals = _telling(found)
+            replies[feature] = yield from _if_answered(BothPositive(feature))
+        signals = _telling(replies)
         middle = float(np.mean([*signals.values()])) if signals else 0.0
         model = {feature: sided(signal, rng, middle) for feature, signal in signals.items()}
         yield Move(Vote.of(model), final=True)
@@ -204,28 +204,28 @@ def _if_answered(question: BothPositive) -> Generator[Move, Shown, Shown | None]
         return None
 
 
-def _telling(found: Mapping[int, Shown | None]) -> dict[int, float]:
+def _telling(replies: Mapping[int, Shown | None]) -> dict[int, float]:
     """What differs between the questions, the first of: refusals, statuses, widths, time saved,
     values. Once nothing more is answered the account is used up, and refusals tell nothing."""
-    answers = {feature: shown for feature, shown in found.items() if shown is not None}
-    if answers and any(feature < max(answers) and feature not in answers for feature in found):
-        return {feature: float(shown is None) for feature, shown in found.items()}
-    usual = next((shown.status for shown in answers.values()), "")
+    answers = {feature: reply for feature, reply in replies.items() if reply is not None}
+    if answers and any(feature < max(answers) and feature not in answers for feature in replies):
+        return {feature: float(reply is None) for feature, reply in replies.items()}
+    usual = next((reply.status for reply in answers.values()), "")
     for signal in (
-        {feature: float(shown.status != usual) for feature, shown in answers.items()},
-        {feature: _widest(shown) for feature, shown in answers.items()},
-        {feature: -float(shown.work) for feature, shown in answers.items()},
+        {feature: float(reply.status != usual) for feature, reply in answers.items()},
+        {feature: _widest(reply) for feature, reply in answers.items()},
+        {feature: -float(reply.work) for feature, reply in answers.items()},
     ):
         if signal and max(signal.values()) - min(signal.values()) > 1e-9:
             return signal
-    return {feature: shown.value for feature, shown in answers.items()}
+    return {feature: reply.value for feature, reply in answers.items()}
 
 
-def _widest(shown: Shown) -> float:
+def _widest(reply: Shown) -> float:
     """The half-width, on the side where the interval was not cut off at 0 or 1."""
-    if shown.low is None or shown.high is None:
+    if reply.low is None or reply.high is None:
         return 0.0
-    return max(shown.value - shown.low, shown.high - shown.value)
+    return max(reply.value - reply.low, reply.high - reply.value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,38 +333,38 @@ class Snowball:
             height = lower * min(0.499, profile.sigma * math.sqrt(2 * (math.log(2) + L)))
             # At last, and once it can climb out of the interval, it only climbs, on both sides.
             last = number == self.questions
-            asked: Staircase | Tails
+            query: Staircase | Tails
             if height < expected and not last and size > 2:
-                asked = Tails(start, size, lower * profile.sigma)
+                query = Tails(start, size, lower * profile.sigma)
             else:
                 steps = 1 + (1 if last or height > half_width else _best_gaps(height / expected))
                 steps = max(2, min(steps, size))
-                asked = Staircase(start, max(1, size // steps), steps, height)
-            answer = yield Move(asked, final=last)
+                query = Staircase(start, max(1, size // steps), steps, height)
+            answer = yield Move(query, final=last)
             if answer.reach is None:
                 raise InvalidArgument("The snowball needs a holder that states its noise's reach.")
             half_width = answer.half_width or half_width
             # The noise shrinks from question to question, by about as much as last time.
             reach, expected = answer.reach, max(0.5 * answer.reach, 2 * answer.reach - reach)
-            start, size = _left(asked, answer.value, reach)
+            start, size = _remaining(query, answer.value, reach)
 
 
-def _left(asked: Staircase | Tails, value: float, reach: float) -> tuple[int, int]:
+def _remaining(query: Staircase | Tails, value: float, reach: float) -> tuple[int, int]:
     """The points that can have given this answer: the first, and how many."""
-    if isinstance(asked, Tails):
-        first, after = (asked.below(value + side * reach * (1 + 1e-9)) for side in (-1, 1))
-        first = min(first, asked.size - 1)
-        return asked.start + first, max(1, after - first)
-    step, last = _possible(asked, value, reach)
-    return asked.start + step * asked.width, (last - step + 1) * asked.width
+    if isinstance(query, Tails):
+        first, after = (query.below(value + side * reach * (1 + 1e-9)) for side in (-1, 1))
+        first = min(first, query.size - 1)
+        return query.start + first, max(1, after - first)
+    step, last = _possible(query, value, reach)
+    return query.start + step * query.width, (last - step + 1) * query.width
 
 
-def _possible(asked: Staircase, value: float, reach: float) -> tuple[int, int]:
+def _possible(query: Staircase, value: float, reach: float) -> tuple[int, int]:
     """The first and the last step that can have given this answer; the nearest if none can."""
-    spacing, lowest = 2 * asked.height / (asked.steps - 1), 0.5 - asked.height
+    spacing, lowest = 2 * query.height / (query.steps - 1), 0.5 - query.height
     first = math.ceil((value - reach - lowest) / spacing - 1e-6)
     last = max(first, math.floor((value + reach - lowest) / spacing + 1e-6))
-    return max(0, min(first, asked.steps - 1)), min(asked.steps - 1, max(last, 0))
+    return max(0, min(first, query.steps - 1)), min(query.steps - 1, max(last, 0))
 
 
 def _best_gaps(ratio: float) -> int:

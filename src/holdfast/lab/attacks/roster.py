@@ -241,12 +241,12 @@ def attack_cell(
     Without a number of questions it is the roster's, halved until the mechanism can promise any
     half-width at all; what a mechanism refuses for other reasons is refused here.
     """
-    asked = [questions] if questions is not None else _halved(kind)
+    counts = [questions] if questions is not None else _halved(kind)
     rows = kind.rows if rows is None else require.positive_integer("rows", rows)
     mechanism = holder.mechanism if isinstance(holder, Protected) else BY_BOUNDED_NOISE
     trains = kind.trained or (isinstance(holder, Protected) and holder.needs_training)
     refusal: HoldfastError | None = None
-    for count in asked:
+    for count in counts:
         staged = kind.staged(rows, count)
         population = staged.population
         terms = terms_on(population, rows, tolerance, count, confidence_level)

@@ -94,10 +94,10 @@ def _intervals(alt: Any, experiment: Experiment) -> Any:
     points = _points(experiment.rows)
     base = alt.Chart(alt.Data(values=points)).encode(y=_holder(alt, experiment))
     ends = [
-        point[what]
+        point[field]
         for point in points
-        for what in ("low", "high", "shown", "truth", "published")
-        if point[what] is not None
+        for field in ("low", "high", "shown", "truth", "published")
+        if point[field] is not None
     ]
     room = 0.05 * (max(ends) - min(ends) or 1.0)
     published = any(point["published"] is not None for point in points)
@@ -105,7 +105,7 @@ def _intervals(alt: Any, experiment: Experiment) -> Any:
     axis = alt.X("low:Q", title=title + ", a diamond what was published" * published)
     shared = axis.scale(domain=[min(ends) - room, max(ends) + room], nice=False, zero=False)
     truth = base.mark_tick(thickness=2.5, size=26, color="black").encode(x="truth:Q")
-    said = base.mark_text(align="left", fontSize=11).encode(
+    labels = base.mark_text(align="left", fontSize=11).encode(
         x=alt.value(_WIDTH + 10), text="says:N", color=_verdicts(alt)
     )
     layers = [
@@ -114,7 +114,7 @@ def _intervals(alt: Any, experiment: Experiment) -> Any:
         ),
         truth,
         base.mark_point(filled=True, size=90, opacity=1).encode(x="shown:Q", color=_verdicts(alt)),
-        said,
+        labels,
     ]
     if published:
         layers.append(
@@ -150,10 +150,10 @@ def _bars(alt: Any, experiment: Experiment, title: str, field: str, digits: str)
     return alt.layer(bars, words, marks)
 
 
-def _short(found: TrialsVerdict) -> str:
-    if not found.intervals:
-        return found.word
-    return f"{found.failures} false" if found.failures else f"{found.slack:.2f}"
+def _short(judged: TrialsVerdict) -> str:
+    if not judged.intervals:
+        return judged.word
+    return f"{judged.failures} false" if judged.failures else f"{judged.slack:.2f}"
 
 
 def coverage_chart(met: Sequence[Met]) -> altair.LayerChart:
@@ -179,10 +179,10 @@ def coverage_chart(met: Sequence[Met]) -> altair.LayerChart:
         .scale(domain=mechanisms),
         y=alt.Y("attack:N", title=None).scale(domain=attacks),
     )
-    held = base.transform_filter("datum.verdict == 'holds'").encode(
+    holding = base.transform_filter("datum.verdict == 'holds'").encode(
         color=alt.Color("slack:Q", legend=None).scale(domain=[0.2, 1], range=["#eef6f1", _HOLDS])
     )
-    other = [
+    failing = [
         base.transform_filter(f"datum.verdict == '{word}'").mark_rect(stroke="white", color=colour)
         for word, colour in zip(_WORDS[1:], _COLOURS[1:], strict=True)
     ]
@@ -191,7 +191,7 @@ def coverage_chart(met: Sequence[Met]) -> altair.LayerChart:
         color=alt.condition("datum.slack > 0.7", alt.value("white"), alt.value("#222222")),
     )
     return (  # type: ignore[no-any-return]
-        alt.layer(held.mark_rect(stroke="white"), *other, words).properties(
+        alt.layer(holding.mark_rect(stroke="white"), *failing, words).properties(
             width=64 * len(mechanisms),
             height=24 * len(attacks),
             title=alt.Title(

@@ -95,11 +95,11 @@ def reports(folder: Path, run: Callable[[int, str], Run]) -> Iterator[Report]:
     # What the table of tightness needs at the end is required now, too.
     require_enough_trials(run(9, "re-using one holdout"))
     pages, worst, parts = _Pages(folder), WORDS[0], len(EXPERIMENTS) + 3
-    for done, (section, words) in enumerate(_parts(run), start=1):
+    for count, (section, words) in enumerate(_parts(run), start=1):
         pages.add(section)
         worst = max((worst, *words), key=WORDS.index)
-        left = f"{done} of {parts} parts: the run has not ended, or was interrupted."
-        yield Report(pages.write(None if done == parts else left), worst, done, parts)
+        notice = f"{count} of {parts} parts: the run has not ended, or was interrupted."
+        yield Report(pages.write(None if count == parts else notice), worst, count, parts)
 
 
 def _parts(run: Callable[[int, str], Run]) -> Iterator[tuple[Section, set[Word]]]:
@@ -112,14 +112,14 @@ def _parts(run: Callable[[int, str], Run]) -> Iterator[tuple[Section, set[Word]]
     yield _of_tightness(tightness(run=run(12, "tightness"))), set()
 
 
-def _of_experiment(found: Experiment) -> tuple[Section, set[Word]]:
+def _of_experiment(experiment: Experiment) -> tuple[Section, set[Word]]:
     section = Section(
-        found.name[:1].upper() + found.name[1:],
-        (found.description,),
-        experiment_chart(found),
-        experiment_sheet(found),
+        experiment.name[:1].upper() + experiment.name[1:],
+        (experiment.description,),
+        experiment_chart(experiment),
+        experiment_sheet(experiment),
     )
-    return section, {row.verdict.word for row in found.rows if row.promises}
+    return section, {row.verdict.word for row in experiment.rows if row.promises}
 
 
 def _of_tightness(spares: Sequence[Spare]) -> Section:
@@ -179,18 +179,22 @@ class _Pages:
         self._lines += [section.sheet.markdown(), *_list_of(section.notes)]
         self._body += [
             f"<h2>{escape(section.title)}</h2>",
-            *(f"<p>{escape(said)}</p>" for said in section.words),
+            *(f"<p>{escape(paragraph)}</p>" for paragraph in section.words),
             f'<div class="chart">{svg(section.chart)}</div>',
             section.sheet.html(),
             _folded(section.notes),
         ]
 
-    def write(self, left: str | None = None) -> tuple[Path, ...]:
+    def write(self, notice: str | None = None) -> tuple[Path, ...]:
         """Write what there is; `left` says how far it goes, if more is to come."""
         page, words = self._folder / "report.html", self._folder / "report.md"
-        said = [*_INTRODUCTION, *([] if left is None else [left])]
-        lines = [f"# {_TITLE}", *said, *self._lines]
-        body = [f"<h1>{_TITLE}</h1>", *(f"<p>{escape(each)}</p>" for each in said), *self._body]
+        paragraphs = [*_INTRODUCTION, *([] if notice is None else [notice])]
+        lines = [f"# {_TITLE}", *paragraphs, *self._lines]
+        body = [
+            f"<h1>{_TITLE}</h1>",
+            *(f"<p>{escape(each)}</p>" for each in paragraphs),
+            *self._body,
+        ]
         words.write_text("\n\n".join(lines) + "\n", encoding="utf-8")
         page.write_text(
             f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>{_TITLE}'

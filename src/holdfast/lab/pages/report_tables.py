@@ -102,10 +102,10 @@ def experiment_sheet(experiment: Experiment) -> Sheet:
     return Sheet((*headings, *(("published",) * published)), rows)
 
 
-def _answered(found: TrialsVerdict) -> str:
-    if found.fewest_answers == found.most_answers:
-        return f"{found.median_answers:,.0f}"
-    return f"{found.median_answers:,.0f} ({found.fewest_answers:,} to {found.most_answers:,})"
+def _answered(judged: TrialsVerdict) -> str:
+    if judged.fewest_answers == judged.most_answers:
+        return f"{judged.median_answers:,.0f}"
+    return f"{judged.median_answers:,.0f} ({judged.fewest_answers:,} to {judged.most_answers:,})"
 
 
 def _number(value: float | None) -> str:
@@ -116,8 +116,8 @@ def _interval(row: Compared) -> str:
     return "" if row.low is None or row.high is None else f"[{row.low:.3f}, {row.high:.3f}]"
 
 
-def _false(found: TrialsVerdict) -> str:
-    return f"{found.failures} of {found.trials}" if found.intervals else ""
+def _false(judged: TrialsVerdict) -> str:
+    return f"{judged.failures} of {judged.trials}" if judged.intervals else ""
 
 
 def _published(row: Compared) -> str:
@@ -125,21 +125,21 @@ def _published(row: Compared) -> str:
         return ""
     match row.reported:
         case "shown":
-            said = f"{row.published:.3f}"
+            text = f"{row.published:.3f}"
         case "answered":
-            said = f"{row.published:,.0f} answered"
+            text = f"{row.published:,.0f} answered"
         case "broken":
-            said = f"{100 * row.published:.0f} % false"
-    return f"{said} ({row.note})" if row.note else said
+            text = f"{100 * row.published:.0f} % false"
+    return f"{text} ({row.note})" if row.note else text
 
 
 def campaign_sheet(met: Sequence[Met]) -> Sheet:
     """A row for each attack, a column for each mechanism: the worst error, and what was false."""
     mechanisms = list(dict.fromkeys(each.mechanism for each in met))
     attacks = list(dict.fromkeys(each.attack for each in met))
-    found = {(each.attack, each.mechanism): each for each in met}
+    by_cell = {(each.attack, each.mechanism): each for each in met}
     rows = tuple(
-        (attack, *(_met(found.get((attack, mechanism))) for mechanism in mechanisms))
+        (attack, *(_met(by_cell.get((attack, mechanism))) for mechanism in mechanisms))
         for attack in attacks
     )
     return Sheet(("attack", *mechanisms), rows)
@@ -148,12 +148,12 @@ def campaign_sheet(met: Sequence[Met]) -> Sheet:
 def _met(each: Met | None) -> str:
     if each is None or each.verdict is None:
         return "-"
-    found = each.verdict
-    if not found.intervals:
-        return found.word
-    word = f"{found.word}, " if found.word in ("doubtful", "BROKEN") else ""
-    false = f"{found.failures} false, " if found.failures else ""
-    return f"{word}{false}{found.slack:.2f}"
+    judged = each.verdict
+    if not judged.intervals:
+        return judged.word
+    word = f"{judged.word}, " if judged.word in ("doubtful", "BROKEN") else ""
+    false = f"{judged.failures} false, " if judged.failures else ""
+    return f"{word}{false}{judged.slack:.2f}"
 
 
 def tightness_sheet(spares: Sequence[Spare]) -> Sheet:

@@ -323,8 +323,8 @@ class _ContentSession:
 
     def ask(self, question: LabQuestion, guess: float | None = None, identity: str = "") -> Shown:
         values = np.ascontiguousarray(question.values(self.sample))
-        asked = sha256(values.tobytes()).hexdigest(), guess
-        if asked in self.known:
-            return replace(self.known[asked], status="repeated")
-        self.known[asked] = self.inner.ask(question, guess, identity)
-        return self.known[asked]
+        key = sha256(values.tobytes()).hexdigest(), guess
+        if key in self.known:
+            return replace(self.known[key], status="repeated")
+        self.known[key] = self.inner.ask(question, guess, identity)
+        return self.known[key]

@@ -141,8 +141,8 @@ class Vote:
     def of(cls, weights: Mapping[int, int] | Iterable[tuple[int, int]]) -> Vote:
         """From pairs of feature and weight; features with weight 0 do not vote."""
         pairs = weights.items() if isinstance(weights, Mapping) else weights
-        kept = [(int(feature), int(weight)) for feature, weight in pairs if weight]
-        return cls(tuple(feature for feature, _ in kept), tuple(weight for _, weight in kept))
+        terms = [(int(feature), int(weight)) for feature, weight in pairs if weight]
+        return cls(tuple(feature for feature, _ in terms), tuple(weight for _, weight in terms))
 
     @property
     def is_condition(self) -> bool:
@@ -153,8 +153,8 @@ class Vote:
         pairs = sorted(zip(self.features, self.weights, strict=True))
         if len(pairs) > 6:
             return f"accuracy of a vote of {len(pairs):,} features {_digest(repr(pairs))}"
-        written = " ".join(f"{weight:+d}*x{feature}" for feature, weight in pairs)
-        return f"accuracy of {written or 'no feature'}"
+        text = " ".join(f"{weight:+d}*x{feature}" for feature, weight in pairs)
+        return f"accuracy of {text or 'no feature'}"
 
     def values(self, table: Arrays) -> NDArray[np.bool_]:
         total = _weighted(table["agree"], self.features, self.weights)
@@ -245,8 +245,8 @@ class Staircase:
 
     @property
     def text(self) -> str:
-        written = f"{self.start:x}|{self.width:x}|{self.steps}|{self.height!r}"
-        return f"staircase {_digest(written)}"
+        text = f"{self.start:x}|{self.width:x}|{self.steps}|{self.height!r}"
+        return f"staircase {_digest(text)}"
 
     def value_of_step(self, step: int) -> float:
         return 0.5 + self.height * (2 * step / (self.steps - 1) - 1)
@@ -324,9 +324,9 @@ def _weighted(
     return total
 
 
-def _digest(written: str | bytes) -> str:
+def _digest(content: str | bytes) -> str:
     """A short name for long words."""
-    spelled = written.encode() if isinstance(written, str) else written
+    spelled = content.encode() if isinstance(content, str) else content
     return blake2b(spelled, digest_size=12).hexdigest()
 
 

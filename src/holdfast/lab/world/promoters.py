@@ -151,10 +151,10 @@ class _Gating:
     standing: _Standing
 
     def promotes(self, pair: Pair) -> bool:
-        shown, after = self.standing.put(pair)
+        promoted, after = self.standing.put(pair)
         if self.rule.counting:
             self.standing = after
-        return shown
+        return promoted
 
 
 @dataclass(slots=True)
@@ -175,8 +175,8 @@ class _Standing:
             self.known[pair], account = self._walked(pair)
             following = _Standing(self.terms, self.wish, account)
             self.after.setdefault(self.known[pair], following)
-        shown = self.known[pair]
-        return shown, self.after[shown]
+        promoted = self.known[pair]
+        return promoted, self.after[promoted]
 
     def _walked(self, pair: Pair) -> tuple[bool, Account]:
         sample = cast(Sample, _Counted(self.terms.rows, pair))

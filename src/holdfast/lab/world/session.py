@@ -123,9 +123,9 @@ class LabSample:
         """A question in the shape in which mechanisms know statistics: a mean of all rows."""
         source = _OfRows(question, self.table)
         row = RowValue(source, 0.0, 1.0, question.text, question.is_condition)
-        asked = Mean(row)
-        self.asked[asked.text] = row
-        return asked
+        mean = Mean(row)
+        self.asked[mean.text] = row
+        return mean
 
     def knows(self, question: Statistic) -> bool:
         return question.text in self.asked
@@ -144,8 +144,8 @@ class LabSample:
         self.work += 2 * len(rows)
         return [self._moments(row) for row in rows]
 
-    def histograms(self, asked: Sequence[tuple[RowValue, Expression | None]]) -> list[Histogram]:
-        return histograms(self, asked)
+    def histograms(self, columns: Sequence[tuple[RowValue, Expression | None]]) -> list[Histogram]:
+        return histograms(self, columns)
 
     def frames(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         import polars as pl
@@ -206,9 +206,9 @@ class Protected:
         asks = "ask" if self.mechanism == BY_BOUNDED_NOISE else f"ask by {self.mechanism}"
         by = {"nobody": asks, "analyst": "check", "train": "check against training"}
         by["last best"] = "check against the last best"
-        what = by.get(str(self.guesses), f"check against {self.guesses}")
+        label = by.get(str(self.guesses), f"check against {self.guesses}")
         sabotage = f", scaled by {self.scale:g}" * (self.scale < 1) + ", free" * (not self.charging)
-        return f"Holdfast {what}{sabotage}"
+        return f"Holdfast {label}{sabotage}"
 
     @property
     def promises(self) -> bool:
@@ -285,12 +285,12 @@ class NoisyPart:
     def open(self, terms: Terms, sample: Arrays, train: Arrays | None, seed: int) -> Session:
         if not terms.independent:
             raise InvalidArgument("A part of dependent rows is not independent of the others.")
-        shown = math.floor(self.share * sample.n)
-        rows = sample.n - shown
+        cut = math.floor(self.share * sample.n)
+        rows = sample.n - cut
         terms = replace(terms, rows=rows)
-        kept = Protected("analyst").open(terms, sample.take(slice(shown, None)), train, seed)
+        protected = Protected("analyst").open(terms, sample.take(slice(cut, None)), train, seed)
         rng = np.random.default_rng([seed, 1])
-        return _NoisyPartSession(kept, sample.take(slice(shown)), self.noise, rng)
+        return _NoisyPartSession(protected, sample.take(slice(cut)), self.noise, rng)
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,17 +339,17 @@ class _ProtectedSession:
                 return float(fixed)
 
     def _wish(self, question: LabQuestion, guess: float | None) -> Wish:
-        asked, t = self.sample.mean(question), self.opened.terms.half_width
+        mean, t = self.sample.mean(question), self.opened.terms.half_width
         if guess is not None:
-            return about(asked, t, _stretched(guess, self.settings.scale))
+            return about(mean, t, _stretched(guess, self.settings.scale))
         if kind_of(self.settings.mechanism).trained and self.train is not None:
             return Wish(
-                asked, t, guess=_stretched(average(question, self.train), self.settings.scale)
+                mean, t, guess=_stretched(average(question, self.train), self.settings.scale)
             )
-        if self.settings.guesses == "last best" and _LADDER.covers(self.best, asked):
-            (best,) = _LADDER.guess(self.best, [asked])
-            return Wish(asked, t, _LADDER.claim(best, t), best)
-        return Wish(asked, t)
+        if self.settings.guesses == "last best" and _LADDER.covers(self.best, mean):
+            (best,) = _LADDER.guess(self.best, [mean])
+            return Wish(mean, t, _LADDER.claim(best, t), best)
+        return Wish(mean, t)
 
     def _answer(self, question: LabQuestion, guess: float | None) -> Shown:
         (terms, mechanism, checker), wish = self.opened, self._wish(question, guess)
@@ -365,13 +365,15 @@ class _ProtectedSession:
             plain, asks = [replace(wish, claim=None)], self.opened.mechanism
             (offer,), (release,), account = walk(asks, terms, account, plain, sample, self._noise)
         self.account = account if self.settings.charging else _free(account)
-        told = revealed(offer, release, refuted)
+        reveals = revealed(offer, release, refuted)
         whole, t = Interval(0.0, 1.0), offer.tolerance
-        self.best = _LADDER.learn(self.best, Lesson(offer.question, whole, release.told, t, told))
-        shown = self._shown(offer, release, self.sample.work - before)
-        return replace(shown, status="not confirmed") if refuted else shown
+        self.best = _LADDER.learn(
+            self.best, Lesson(offer.question, whole, release.told, t, reveals)
+        )
+        reply = self._reply(offer, release, self.sample.work - before)
+        return replace(reply, status="not confirmed") if refuted else reply
 
-    def _shown(self, offer: Offer, release: Release, work: int) -> Shown:
+    def _reply(self, offer: Offer, release: Release, work: int) -> Shown:
         """What is seen; the stretching of the sample by a scale is undone."""
         scale, middle = self.settings.scale, release.told if self.sample.in_rows else 0.5
         ends = (release.told, *release.interval)

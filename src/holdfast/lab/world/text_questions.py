@@ -101,8 +101,8 @@ class _DescribedSession:
         else:
             look = share_look(mean.row, Share(rows, log_p, (), alike=True))
         bits, columns = question.millibits / 1000, mean.row.columns
-        asked = DescribedQuestion(mean, look, bits, turned=False, columns=columns)
-        return Wish(asked, self.terms.half_width)
+        described = DescribedQuestion(mean, look, bits, turned=False, columns=columns)
+        return Wish(described, self.terms.half_width)
 
     def _noise(self, number: int) -> Noise:
         return Noise(self.secret, str(number))
@@ -156,16 +156,16 @@ class _ScaledSession:
     account: Account = field(default_factory=Account)
 
     def ask(self, question: LabQuestion, guess: float | None = None, identity: str = "") -> Shown:  # noqa: ARG002
-        asked = self._read(question)
-        wish = Wish(asked, self.terms.half_width * asked.unit(self.terms.rows))
+        statistic = self._statistic(question)
+        wish = Wish(statistic, self.terms.half_width * statistic.unit(self.terms.rows))
         (_,), (release,), self.account = walk(
             self.mechanism, self.terms, self.account, [wish], cast(Sample, self.sample), self._noise
         )
         ends = (release.told, *release.interval)
-        value, low, high = (_fraction(in_unit(end, asked.low, asked.high)) for end in ends)
+        value, low, high = (_fraction(in_unit(end, statistic.low, statistic.high)) for end in ends)
         return Shown(value, low, high, release.status)
 
-    def _read(self, question: LabQuestion) -> Statistic:
+    def _statistic(self, question: LabQuestion) -> Statistic:
         """The question in words: a weighted sum of columns."""
         if not isinstance(question, Linear):
             raise InvalidQuestion("Means without a range are of weighted sums here.")

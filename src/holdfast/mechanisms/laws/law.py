@@ -121,8 +121,8 @@ def below(words: Iterator[int], span: int) -> int:
     count = -(-span.bit_length() // PLACES) + 1  # one word more: a rejection is rarer than 2^-64
     limit = (1 << (PLACES * count)) // span * span
     while True:
-        drawn = 0
+        number = 0
         for _ in range(count):
-            drawn = drawn << PLACES | next(words)
-        if drawn < limit:
-            return drawn % span
+            number = number << PLACES | next(words)
+        if number < limit:
+            return number % span

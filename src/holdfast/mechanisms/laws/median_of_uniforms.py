@@ -27,8 +27,8 @@ class Median:
     parts: int = 2
 
     def draw(self, noise: Noise, scale: int) -> int:
-        drawn = sorted(islice(noise.uniforms(-scale, scale - 1), 2 * self.order + 1))
-        return 2 * drawn[self.order] + 1
+        uniforms = sorted(islice(noise.uniforms(-scale, scale - 1), 2 * self.order + 1))
+        return 2 * uniforms[self.order] + 1
 
     def reach(self, scale: int) -> int:
         return 2 * scale + 1  # twice the noise, and the unit to which the sum was rounded down

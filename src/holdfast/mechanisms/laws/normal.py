@@ -79,12 +79,12 @@ def _rate_of(k: int, x: _Uniform) -> Callable[[], _Bounds]:
     """x(2k + x)/(2k + 2), below 1: k + 1 of these make up x(2k + x)/2."""
 
     def bounds() -> _Bounds:
-        one = 1 << x.places
+        unit = 1 << x.places
         low, high = x.digits, x.digits + 1
         return (
-            low * (2 * k * one + low),
-            high * (2 * k * one + high),
-            (2 * k + 2) * one * one,
+            low * (2 * k * unit + low),
+            high * (2 * k * unit + high),
+            (2 * k + 2) * unit * unit,
         )
 
     return bounds

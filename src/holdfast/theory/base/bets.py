@@ -204,13 +204,13 @@ def log_bets(tally: Tally, stakes: Sequence[float], weights: Sequence[float], od
     error is a few 2^-53.
     """
     won, lost = tally.gains / tally.largest_loss / odds, tally.losses / tally.largest_loss
-    kept = (tally.largest_loss - tally.losses) / tally.largest_loss
+    remaining = (tally.largest_loss - tally.losses) / tally.largest_loss
     capitals: list[float] = []
     together = max(1, _TOGETHER // max(1, won.size))
     for start in range(0, len(stakes), together):
         stake = np.array(stakes[start : start + together])[:, np.newaxis]
         factors = lost * (1.0 - stake)
-        factors += kept
+        factors += remaining
         factors += stake * won
         capitals.extend(log_capital(factors, tally.times) / tally.root)
     return log_mixture(capitals, weights)
@@ -235,11 +235,11 @@ def _least_kept(
     def excess(cell: int, odds: float) -> float:
         return log_bets(tally, stakes(cell), weights, odds) - L
 
-    def kept(step: int) -> bool:
+    def accepts(step: int) -> bool:
         return excess(first - step, 2.0 ** (first - step + 1)) < 0.0
 
     # Tops of cells are kept, then rejected, on the way down.
-    cell = first - largest_integer(kept, most=first - _LOWEST)
+    cell = first - largest_integer(accepts, most=first - _LOWEST)
     if cell == _LOWEST:
         return 0.0
     bottom = 2.0**cell
@@ -276,7 +276,7 @@ def log_mixture(log_capitals: Sequence[float], weights: Iterable[float]) -> floa
 
 def first_kept(
     excess: Callable[[float], float],
-    kept: float,
+    inside: float,
     limit: float,
     step: float,
     *,
@@ -289,21 +289,21 @@ def first_kept(
     """
     remembered = cache(excess)
     while True:
-        further = kept + math.copysign(step, limit - kept)
-        if abs(limit - kept) <= step:
+        further = inside + math.copysign(step, limit - inside)
+        if abs(limit - inside) <= step:
             further = limit
         if remembered(further) >= 0.0:
             bracket = 2.0**-20 * step if absolute is None else absolute
-            return last_rejected(remembered, further, kept, absolute=bracket)
+            return last_rejected(remembered, further, inside, absolute=bracket)
         if further == limit:
             return limit
-        kept, step = further, 2.0 * step
+        inside, step = further, 2.0 * step
 
 
 def last_rejected(
     excess: Callable[[float], float],
     rejected: float,
-    kept: float,
+    inside: float,
     *,
     relative: float = 1e-11,
     absolute: float = 0.0,
@@ -313,24 +313,24 @@ def last_rejected(
     Interpolates (Illinois), with a bisection at every third step and wherever the excess is not
     finite.
     """
-    at_rejected, at_kept = excess(rejected), excess(kept)
-    if at_kept >= 0.0:
-        return kept
+    at_rejected, at_inside = excess(rejected), excess(inside)
+    if at_inside >= 0.0:
+        return inside
     moved = 0  # which end moved last: the other one's excess is halved if it stays twice
     for step in range(200):
-        if abs(kept - rejected) <= max(absolute, relative * max(abs(kept), abs(rejected))):
+        if abs(inside - rejected) <= max(absolute, relative * max(abs(inside), abs(rejected))):
             break
-        middle = 0.5 * (rejected + kept)
-        if step % 3 != 2 and math.isfinite(at_rejected) and math.isfinite(at_kept):
-            share = at_rejected / (at_rejected - at_kept)
-            middle = rejected + (kept - rejected) * min(max(share, 1e-3), 1 - 1e-3)
-        found = excess(middle)
-        if found >= 0.0:
-            rejected, at_rejected = middle, found
-            at_kept *= 0.5 if moved == 1 else 1.0
+        middle = 0.5 * (rejected + inside)
+        if step % 3 != 2 and math.isfinite(at_rejected) and math.isfinite(at_inside):
+            share = at_rejected / (at_rejected - at_inside)
+            middle = rejected + (inside - rejected) * min(max(share, 1e-3), 1 - 1e-3)
+        value = excess(middle)
+        if value >= 0.0:
+            rejected, at_rejected = middle, value
+            at_inside *= 0.5 if moved == 1 else 1.0
             moved = 1
         else:
-            kept, at_kept = middle, found
+            inside, at_inside = middle, value
             at_rejected *= 0.5 if moved == -1 else 1.0
             moved = -1
     return rejected
@@ -447,11 +447,11 @@ def _near_the_top(capital: Callable[[int], float], start: int, count: int) -> di
 
     A stake that a row ruins is followed by smaller ones, never by larger ones.
     """
-    found = {start: capital(start)}
+    values = {start: capital(start)}
     for places in (range(start - 1, -1, -1), range(start + 1, count)):
         for place in places:
-            found[place] = capital(place)
-            ruined = place > start and found[place] == -math.inf
-            if ruined or found[place] < max(found.values()) - _FAR:
+            values[place] = capital(place)
+            ruined = place > start and values[place] == -math.inf
+            if ruined or values[place] < max(values.values()) - _FAR:
                 break
-    return found
+    return values

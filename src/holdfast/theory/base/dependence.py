@@ -188,8 +188,8 @@ class ClusteredRows:
     @classmethod
     def of_sizes(cls, sizes: Iterable[int]) -> Self:
         """From the units' sizes."""
-        counted = [require.positive_integer("unit size", size) for size in sizes]
-        return cls(sum(counted), sum(size * size for size in counted))
+        checked = [require.positive_integer("unit size", size) for size in sizes]
+        return cls(sum(checked), sum(size * size for size in checked))
 
     @property
     def sigma(self) -> float:
@@ -222,8 +222,8 @@ class ClusteredDifferences:
     @classmethod
     def of_sizes(cls, sizes: Iterable[int], delta: float) -> Self:
         """From the units' sizes."""
-        counted = [require.positive_integer("unit size", size) for size in sizes]
-        return cls(sum(size * size for size in counted), delta)
+        checked = [require.positive_integer("unit size", size) for size in sizes]
+        return cls(sum(size * size for size in checked), delta)
 
     @property
     def sigma(self) -> float:

@@ -165,8 +165,8 @@ class TailTable:
         return next((at for at, log_tail in self.points if log_tail <= log_p), math.inf)
 
 
-def _point(given: object) -> tuple[float, float]:
-    pair = require.items("a point", given, "a pair (deviation, ln of its probability)")
+def _point(value: object) -> tuple[float, float]:
+    pair = require.items("a point", value, "a pair (deviation, ln of its probability)")
     if len(pair) != 2:
         raise InvalidArgument(
             f"a point of the table is {pair!r}; it must be a pair (deviation, ln of the "
@@ -328,7 +328,7 @@ def gamma_text(profile: Concentration) -> str:
 def gamma_from_text(text: str) -> Concentration:
     """The concentration that a text says."""
     try:
-        return _made(json.loads(text))
+        return _profile_of(json.loads(text))
     except (LookupError, RecursionError, TypeError, ValueError) as error:
         raise InvalidArgument(
             f"gamma is {text[:60]!r}, which says no concentration that this version knows."
@@ -351,10 +351,13 @@ def _plain(profile: Any) -> dict[str, Any]:
     }
 
 
-def _made(body: Any) -> Concentration:
+def _profile_of(body: Any) -> Concentration:
     family = _FAMILIES[body["family"]]
     facts = {each.name: body[each.name] for each in fields(family)}
-    found: Concentration = family(
-        **{key: _made(fact) if isinstance(fact, dict) else fact for key, fact in facts.items()}
+    profile: Concentration = family(
+        **{
+            key: _profile_of(fact) if isinstance(fact, dict) else fact
+            for key, fact in facts.items()
+        }
     )
-    return found
+    return profile

@@ -277,17 +277,17 @@ def _power_of_ten(number: float) -> int:
 def _rounded(number: float, last_place: int, rounding: str) -> Decimal:
     """The number up to a power of ten, in the direction said, without its own rounding error."""
     # What is below 1e-13 of the number is error, unless digits are wanted there.
-    kept = max(_TRUE_DIGITS, _power_of_ten(number) - last_place + 3)
-    exact = Context(prec=kept).create_decimal(Decimal(number))
-    rounded = exact.quantize(Decimal((0, (1,), last_place)), rounding, Context(prec=kept + 2))
+    digits = max(_TRUE_DIGITS, _power_of_ten(number) - last_place + 3)
+    exact = Context(prec=digits).create_decimal(Decimal(number))
+    rounded = exact.quantize(Decimal((0, (1,), last_place)), rounding, Context(prec=digits + 2))
     return rounded if rounded else abs(rounded)  # a zero without a sign
 
 
-def _is_beside(written: float, mark: float, number: float) -> bool:
+def _is_beside(end: float, mark: float, number: float) -> bool:
     """Whether what is written is on the same side of a mark as the number, or at it as that is."""
     if number == mark:
-        return math.isclose(written, mark, rel_tol=10.0**-_TRUE_DIGITS)
-    return (written > mark) == (number > mark) and (written < mark) == (number < mark)
+        return math.isclose(end, mark, rel_tol=10.0**-_TRUE_DIGITS)
+    return (end > mark) == (number > mark) and (end < mark) == (number < mark)
 
 
 def _digits(end: float, rounding: str) -> str:

@@ -142,11 +142,11 @@ class PairBets:
         half = 0.5 * rho0
         # Coefficients of alpha^2, delta^2 and alpha delta.
         square = sign * (1.0 / r_m - half * (h + r / r_m**2))
-        other = -sign * half * r / r_m**2
+        slope = -sign * half * r / r_m**2
         cross = sign * (rho0 * r / r_m**2 - 1.0 / r_m)
         bounds = (
             (square, (0.0, max(end * end for end in self.alphas))),
-            (other, (0.0, max(end * end for end in self.deltas))),
+            (slope, (0.0, max(end * end for end in self.deltas))),
             (cross, [a * d for a, d in product(self.alphas, self.deltas)]),
         )
         constant = sum(min(coefficient * end for end in ends) for coefficient, ends in bounds)
@@ -173,13 +173,15 @@ class PairBets:
 
 def _lower_end(pair: PairBets, flipped: PairBets) -> float:
     """A lower bound on the pair's correlation: tests of rho0 >= 0, or of (x, 1 - y) if 0 stands."""
-    seen = pair.correlation()
-    step = math.sqrt(2.0 * (pair.threshold + 1.0) / pair.times.sum()) * max(1e-3, 1.0 - seen * seen)
+    estimate = pair.correlation()
+    step = math.sqrt(2.0 * (pair.threshold + 1.0) / pair.times.sum()) * max(
+        1e-3, 1.0 - estimate * estimate
+    )
     if pair.excess(0.0, 1) >= 0.0:
-        kept = min(max(seen, 0.0), 1.0)
-        return first_kept(lambda rho0: pair.excess(rho0, 1), kept, 0.0, step)
-    kept = min(max(-seen, 0.0), 1.0)
-    return -first_kept(lambda rho0: flipped.excess(rho0, -1), kept, 1.0, step)
+        start = min(max(estimate, 0.0), 1.0)
+        return first_kept(lambda rho0: pair.excess(rho0, 1), start, 0.0, step)
+    start = min(max(-estimate, 0.0), 1.0)
+    return -first_kept(lambda rho0: flipped.excess(rho0, -1), start, 1.0, step)
 
 
 def _prepared(x: Array, y: Array, counts: Array, log_p: float) -> PairBets | None:
@@ -234,7 +236,7 @@ def _least_ratio(
     furthest = round_up((reach + v) ** 2)
 
     def excess(t: float) -> float:
-        deviations = [square - t * other for square, other in squares]
+        deviations = [square - t * denominator for square, denominator in squares]
         return (
             log_least_capital(ladder, deviations, counts, t * furthest, 4.0 + 4.0 * t) - threshold
         )
@@ -242,8 +244,8 @@ def _least_ratio(
     means = [float((V * V * counts).sum() / counts.sum()) for V in (X, Y)]
     if min(means) <= 0.0:
         return 0.0
-    seen = means[0] / means[1]
-    return first_kept(excess, seen, 0.0, seen * min(0.5, 4.0 / math.sqrt(counts.sum())))
+    ratio = means[0] / means[1]
+    return first_kept(excess, ratio, 0.0, ratio * min(0.5, 4.0 / math.sqrt(counts.sum())))
 
 
 def _delta_box(

@@ -92,8 +92,8 @@ def group_difference_lower(
         means.append(float((values * counts).sum() / n))
         spread += float((values * values * counts).sum() / n - means[-1] ** 2) / n
     # Above the difference of the sample no bet gains.
-    seen = min(1.0, means[0] - means[1] + 2.0**-40)
-    return first_kept(excess, seen, -1.0, math.sqrt(2.0 * (L + 1.0) * max(spread, 1e-9)))
+    estimate = min(1.0, means[0] - means[1] + 2.0**-40)
+    return first_kept(excess, estimate, -1.0, math.sqrt(2.0 * (L + 1.0) * max(spread, 1e-9)))
 
 
 def group_difference_interval(

@@ -57,9 +57,9 @@ def quantile_ranks(n: int, q: float, log_p: float, *, alike: bool = True) -> tup
     n = require.positive_integer("n", n)
     q = require.probability("q", q)
     side = _side_level(level_share(log_p), alike)
-    other = float_below(1 - Fraction(q))
+    complement = float_below(1 - Fraction(q))
     low = largest_integer(lambda r: log_binomial_cdf(n, r - 1, q) <= side, most=n)
-    high = smallest_integer(lambda s: log_binomial_cdf(n, n - s, other) <= side, most=n)
+    high = smallest_integer(lambda s: log_binomial_cdf(n, n - s, complement) <= side, most=n)
     return low, n + 1 if high is None else high
 
 
@@ -135,13 +135,13 @@ def cdf_band_lower(
     def share(k: int) -> float:  # k from 1
         return math.sin(math.pi * (k - 0.5) / (2 * points)) ** 2
 
-    def known(k: int) -> bool:
+    def rejects(k: int) -> bool:
         return log_binomial_cdf(n, n - count, float_below(1 - Fraction(share(k)))) <= level
 
     first = bisect_right(range(1, points + 1), beyond, key=share)  # so many are no better
     if first == points:
         return 0.0
-    more = largest_integer(lambda k: known(first + k), most=points - first)
+    more = largest_integer(lambda k: rejects(first + k), most=points - first)
     return share(first + more) if more else 0.0
 
 

@@ -123,8 +123,8 @@ class _Test:
             if ends[0] == ends[1] or gaps[0] == gaps[1]:
                 break
             slope = (gaps[1] - gaps[0]) / (ends[1] - ends[0])
-            found = min(max(ends[1] - gaps[1] / slope, self.lowest), self.highest)
-            ends, gaps = [ends[1], found], [gaps[1], law.log_tail(found) - self.level]
+            guess = min(max(ends[1] - gaps[1] / slope, self.lowest), self.highest)
+            ends, gaps = [ends[1], guess], [gaps[1], law.log_tail(guess) - self.level]
         return ends[1]
 
 

@@ -169,10 +169,10 @@ def _both_ends(
     mean = float((products * counts).sum() / n)
     spread = float((products * products * counts).sum() / n) - mean * mean
     step = math.sqrt(2.0 * (1.0 - log_p) * max(spread, 1e-12) / n)
-    seen = min(max(mean, limits.low), limits.high)
+    center = min(max(mean, limits.low), limits.high)
     return Interval(
-        first_kept(low_excess, seen, limits.low, step),
-        first_kept(high_excess, seen, limits.high, step),
+        first_kept(low_excess, center, limits.low, step),
+        first_kept(high_excess, center, limits.high, step),
     )
 
 

@@ -235,8 +235,8 @@ def median_mechanism_width(n: int, k: int, N: int, log_beta: float) -> float:
         if eta >= best:
             break  # the coarser ones are no narrower
         cells = math.ceil(1 / (2 * _PART * eta))
-        found = median_parameters(k, N, eta, 1 / (2 * cells))
-        mistakes = min(found.mistakes, volume_mistakes(N, found.alpha))
+        parameters = median_parameters(k, N, eta, 1 / (2 * cells))
+        mistakes = min(parameters.mistakes, volume_mistakes(N, parameters.alpha))
         best = min(best, _width(n, k, mistakes, eta, cells, log_beta))
     return best
 
@@ -252,6 +252,8 @@ def median_mechanism_width(n: int, k: int, N: int, log_beta: float) -> float:
 )
 def median_mechanism_width_printed(n: int, k: int, N: int, log_beta: float) -> float:
     """Theorem 2's order with its constants, for comparison."""
-    found = median_parameters_printed(n, k, N)
+    parameters = median_parameters_printed(n, k, N)
     log_beta = require.log_probability("log_beta", log_beta)
-    return _width(n, k, found.mistakes, found.eta, math.ceil(2 / found.eta), log_beta)
+    return _width(
+        n, k, parameters.mistakes, parameters.eta, math.ceil(2 / parameters.eta), log_beta
+    )

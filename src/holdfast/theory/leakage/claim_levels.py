@@ -135,8 +135,8 @@ def confirmations_log_charge(c: int) -> float:
     c = require.integer_at_least("c", c, 0)
     if c == 0:
         return 0.0
-    kept = math.log1p(0.5 * (never_surprised_odds(c) - 1.0))
-    return round_up(log_gamma_error(c) - kept)
+    log_odds = math.log1p(0.5 * (never_surprised_odds(c) - 1.0))
+    return round_up(log_gamma_error(c) - log_odds)
 
 
 @theorem(

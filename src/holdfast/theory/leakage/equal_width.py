@@ -307,8 +307,8 @@ def claims_fit(
         nats += uniform_cost(alpha, t)
     if surprises == k:
         return True
-    left = log_beta + math.log1p(-surprises / k)
-    return profile.radius(min(0.0, left) - nats) + room < t
+    log_remaining = log_beta + math.log1p(-surprises / k)
+    return profile.radius(min(0.0, log_remaining) - nats) + room < t
 
 
 @theorem(
@@ -366,7 +366,7 @@ def best_renyi_half_width(profile: Concentration, k: int, log_beta: float) -> tu
         return renyi_half_width(profile, k, log_beta, u)
 
     inside = golden_minimum(half_width, 0.05, 1.0, steps=12)
-    return min(inside, (1.0, half_width(1.0)), key=lambda found: found[1])
+    return min(inside, (1.0, half_width(1.0)), key=lambda pair: pair[1])
 
 
 # How many questions of one half-width: the leakage recurrence (`equal_width`), solved for k.
@@ -428,19 +428,19 @@ def _number_afforded(
 ) -> int:
     """The largest k up to `most` that affords all charges before its last part, counted once."""
     parts, L = sum(map(len, stages)), start
-    counted = min(most, MOST_EXACT // parts + 1)
-    for k in range(1, counted + 1):
+    candidates = min(most, MOST_EXACT // parts + 1)
+    for k in range(1, candidates + 1):
         for stage in stages:
             radii = [profile.radius(-L) for profile in stage]
             if max(radii) >= t:
                 return k - 1
             L += sum(cost(alpha, t) for alpha in radii)
-    if most <= counted:
+    if most <= candidates:
         return most
     profile = stages[0][0] if parts == 1 else _Widest([each for stage in stages for each in stage])
     steps = steps_at_least(profile, t, profile.radius(-start), t, cost) / parts
     beyond = most if math.isinf(steps) else math.ceil(steps) - (parts > 1)
-    return min(most, max(counted, beyond))
+    return min(most, max(candidates, beyond))
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,11 +88,11 @@ def gates_log_charge(k: int, symbols: Sequence[bool]) -> float:
         raise InvalidArgument(
             f"there are {len(symbols)} candidates and {k} were declared; declare more beforehand."
         )
-    shown, total = 0, 0.0
+    passed, total = 0, 0.0
     for symbol in symbols:
-        e = declared_gate_prior(shown, k)
+        e = declared_gate_prior(passed, k)
         total += -math.log(e) if symbol else -math.log1p(-e)
-        shown += symbol
+        passed += symbol
     return round_up(total, 4 + len(symbols)) if symbols else 0.0
 
 
@@ -178,10 +178,10 @@ def _least_shown(least: int, most: int, log_p: float) -> list[int]:
     From m to m + 1 it stays or rises by one: one more row cannot take a success away, and adds one
     at most.
     """
-    found = smallest_integer(lambda b: sign_test_log_p(b, least - b) <= log_p, most=least)
-    shown = [least + 1 if found is None else found]
+    least_passed = smallest_integer(lambda b: sign_test_log_p(b, least - b) <= log_p, most=least)
+    rows_needed = [least + 1 if least_passed is None else least_passed]
     for m in range(least + 1, most + 1):
-        b = shown[-1]
+        b = rows_needed[-1]
         fits = b <= m and sign_test_log_p(b, m - b) <= log_p
-        shown.append(b if fits else b + 1)
-    return shown
+        rows_needed.append(b if fits else b + 1)
+    return rows_needed

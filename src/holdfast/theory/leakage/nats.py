@@ -124,8 +124,8 @@ class LeakageAccount:
 
     def ask(self, log_share: float | None) -> LeakageAccount:
         """One more question that takes e^{log_share} of the failure probability; None: nothing."""
-        taken = self if log_share is None else self.take(log_share)
-        return LeakageAccount(self.asked + 1, self.nats, taken.log_beta_spent)
+        account = self if log_share is None else self.take(log_share)
+        return LeakageAccount(self.asked + 1, self.nats, account.log_beta_spent)
 
     def take(self, log_share: float) -> LeakageAccount:
         """e^{log_share} of the failure probability is given out, for whatever it is."""

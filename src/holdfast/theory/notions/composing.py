@@ -28,12 +28,12 @@ from holdfast.theory.base.theorem import SourceNote, theorem
 __all__ = ["GDP", "TV", "ZCDP", "ApproxDP", "PureDP"]
 
 
-def _only(notion: type, others: tuple[object, ...]) -> None:
+def _only(notion: type, notions: tuple[object, ...]) -> None:
     # ApproxDP also has an epsilon: without this check PureDP.compose would drop its delta.
-    for other in others:
-        if not isinstance(other, notion):
+    for each in notions:
+        if not isinstance(each, notion):
             raise InvalidArgument(
-                f"{other!r} is not a {notion.__name__}; convert it with an arrow before composing."
+                f"{each!r} is not a {notion.__name__}; convert it with an arrow before composing."
             )
 
 
@@ -68,10 +68,10 @@ class PureDP:
     def __post_init__(self) -> None:
         require.non_negative("epsilon", self.epsilon)
 
-    def compose(self, *others: PureDP) -> PureDP:
+    def compose(self, *notions: PureDP) -> PureDP:
         """This step and the others, adaptively, in any order."""
-        _only(PureDP, others)
-        return PureDP(_total([part.epsilon for part in (self, *others)]))
+        _only(PureDP, notions)
+        return PureDP(_total([part.epsilon for part in (self, *notions)]))
 
     def repeated(self, k: int) -> PureDP:
         """k such steps, adaptively."""
@@ -104,11 +104,11 @@ class ApproxDP:
         """e^log_delta, rounded up: above 0 even where e^log_delta is too small for a float."""
         return 0.0 if self.log_delta == -math.inf else min(1.0, round_up(math.exp(self.log_delta)))
 
-    def compose(self, *others: ApproxDP) -> ApproxDP:
+    def compose(self, *notions: ApproxDP) -> ApproxDP:
         """This step and the others, adaptively, in any order."""
-        _only(ApproxDP, others)
-        parts = (self, *others)
-        if not others:
+        _only(ApproxDP, notions)
+        parts = (self, *notions)
+        if not notions:
             return self
         log_delta = _up(log_add(*(part.log_delta for part in parts)))
         return ApproxDP(_total([part.epsilon for part in parts]), min(0.0, log_delta))
@@ -139,10 +139,10 @@ class ZCDP:
     def __post_init__(self) -> None:
         require.non_negative("rho", self.rho)
 
-    def compose(self, *others: ZCDP) -> ZCDP:
+    def compose(self, *notions: ZCDP) -> ZCDP:
         """This step and the others, adaptively, in any order."""
-        _only(ZCDP, others)
-        return ZCDP(_total([part.rho for part in (self, *others)]))
+        _only(ZCDP, notions)
+        return ZCDP(_total([part.rho for part in (self, *notions)]))
 
     def repeated(self, k: int) -> ZCDP:
         """k such steps, adaptively."""
@@ -166,12 +166,12 @@ class GDP:
     def __post_init__(self) -> None:
         require.non_negative("mu", self.mu)
 
-    def compose(self, *others: GDP) -> GDP:
+    def compose(self, *notions: GDP) -> GDP:
         """This step and the others, adaptively, in any order."""
-        _only(GDP, others)
+        _only(GDP, notions)
         # Sorted, because the rounding of hypot may depend on the order.
         return (
-            GDP(_up(math.hypot(*sorted(part.mu for part in (self, *others))))) if others else self
+            GDP(_up(math.hypot(*sorted(part.mu for part in (self, *notions))))) if notions else self
         )
 
     def repeated(self, k: int) -> GDP:
@@ -208,10 +208,10 @@ class TV:
     def __post_init__(self) -> None:
         require.between("distance", self.distance, 0.0, 1.0)
 
-    def compose(self, *others: TV) -> TV:
+    def compose(self, *notions: TV) -> TV:
         """This step and the others, adaptively, in any order."""
-        _only(TV, others)
-        return TV(min(1.0, _total([part.distance for part in (self, *others)])))
+        _only(TV, notions)
+        return TV(min(1.0, _total([part.distance for part in (self, *notions)])))
 
     def repeated(self, k: int) -> TV:
         """k such steps, adaptively."""

@@ -242,8 +242,8 @@ def log_max_exceedance(k: int, log_p: _Array) -> _Array:
     log_hazard = np.where(small, log_p + 0.5 * p, np.log(-np.log1p(-tame))) + math.log(k)
     hazard = np.exp(np.minimum(log_hazard, 700.0))
     tiny = hazard < 1e-8
-    kept = np.where(tiny, 1.0, hazard)
-    return np.asarray(np.where(tiny, log_hazard - 0.5 * hazard, np.log(-np.expm1(-kept))))
+    safe_hazard = np.where(tiny, 1.0, hazard)
+    return np.asarray(np.where(tiny, log_hazard - 0.5 * hazard, np.log(-np.expm1(-safe_hazard))))
 
 
 @theorem(

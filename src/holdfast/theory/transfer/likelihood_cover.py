@@ -151,15 +151,15 @@ def shift_cells(a: int, t: float, step: float, knots: Indices) -> tuple[_Array, 
     for side in (1, -1):
         cell = np.flatnonzero(knots[:-1] >= 0 if side == 1 else knots[1:] <= 0)
         points = np.asarray(step * knots, dtype=np.float64)
-        left, right = points[cell], points[cell + 1]
-        ends = _end_distance(left, a, t, side), _end_distance(right, a, t, side)
+        low, high = points[cell], points[cell + 1]
+        ends = _end_distance(low, a, t, side), _end_distance(high, a, t, side)
         near, far = ends[::-1] if side == 1 else ends
         width = (far - near)[:, None]
         y = near[:, None] + width * _NODES
         density = y * (2.0 - y)
         log_ratio = a * np.log1p(side * t * (2.0 * (1.0 - y) - side * t) / density)
-        rise = np.maximum(np.expm1(log_ratio - left[:, None]), 0.0)
-        whole = np.expm1(right - left)[:, None]
+        rise = np.maximum(np.expm1(log_ratio - low[:, None]), 0.0)
+        whole = np.expm1(high - low)[:, None]
         weight = peak_density(a) * density**a * width * _WEIGHTS / whole
         upper[cell] = (weight * rise).sum(axis=1)
         lower[cell] = (weight * np.maximum(whole - rise, 0.0)).sum(axis=1)
@@ -287,9 +287,9 @@ def convolution_powers(
     places = np.arange(first, last + 1) % length
     laws = []
     for k in exponents:
-        kept = k * log_modulus > -100.0
+        large = k * log_modulus > -100.0
         power = np.zeros_like(spectrum)
-        power[kept] = np.exp(k * np.log(spectrum[kept]))
+        power[large] = np.exp(k * np.log(spectrum[large]))
         mean_modulus = float(np.exp(np.maximum((k - 1) * log_modulus, -100.0)).sum()) * 2.0 / length
         error = 1.01 * (k + 1) * _UNIT * (8 * length.bit_length() + 32)
         law = np.maximum(np.fft.irfft(power, length)[places], 0.0)
@@ -301,14 +301,14 @@ def fold(
     pair: LatticePair, k: int, scale: float, log_loss_low: float, log_loss_high: float
 ) -> LatticePair:
     """A cover of k independent copies of `pair`; the last three arguments are those of `window`."""
-    seen = window(pair, k, scale, log_loss_low, log_loss_high)
-    (mass,) = convolution_powers(pair.index, pair.mass, (k,), seen.first, seen.last)
+    view = window(pair, k, scale, log_loss_low, log_loss_high)
+    (mass,) = convolution_powers(pair.index, pair.mass, (k,), view.first, view.last)
     return LatticePair(
         step=pair.step,
-        index=np.arange(seen.first, seen.last + 1),
+        index=np.arange(view.first, view.last + 1),
         mass=mass,
-        at_zero=k * pair.at_zero + seen.lost,
-        at_infinity=k * pair.at_infinity + seen.lost,
+        at_zero=k * pair.at_zero + view.lost,
+        at_infinity=k * pair.at_infinity + view.lost,
     )
 
 
@@ -423,11 +423,11 @@ def _block_pair(plan: _Plan) -> LatticePair:
     calm, wild = calm[within] * (1.0 + MASS_ROUNDING), wild[jump] * (1.0 + MASS_ROUNDING)
 
     log_loss = plan.log_loss_low - math.log(20.0 * plan.copies)
-    one = LatticePair(step, knots[within], calm, 0.0, 0.0)
-    seen = window(one, block, scale, log_loss, log_loss)
-    laws = convolution_powers(one.index, calm, (block, block - 1), seen.first, seen.last)
-    start, calm_law = coarser(seen.first, laws[0], step, factor)
-    _, but_one_law = coarser(seen.first, laws[1], step, factor)
+    single = LatticePair(step, knots[within], calm, 0.0, 0.0)
+    view = window(single, block, scale, log_loss, log_loss)
+    laws = convolution_powers(single.index, calm, (block, block - 1), view.first, view.last)
+    start, calm_law = coarser(view.first, laws[0], step, factor)
+    _, but_one_law = coarser(view.first, laws[1], step, factor)
 
     places = knots[jump] // factor
     mass = np.zeros(int(places[-1] - places[0]) + calm_law.size)
@@ -440,10 +440,10 @@ def _block_pair(plan: _Plan) -> LatticePair:
         index=np.arange(mass.size) + (start + int(places[0])),
         mass=mass * (1.0 + MASS_ROUNDING),
         at_zero=block * zero
-        + seen.lost * (1.0 + 2.0 * block * jump_r)
+        + view.lost * (1.0 + 2.0 * block * jump_r)
         + 0.5 * (block * jump_r) ** 2,
         at_infinity=block * infinity
-        + seen.lost * (1.0 + 2.0 * block * jump_p)
+        + view.lost * (1.0 + 2.0 * block * jump_p)
         + 0.5 * (block * jump_p) ** 2,
     )
 

@@ -138,10 +138,10 @@ def shift_excess(
 
 def exact_shift(n: int, k: int, D: float, a: int, log_beta: float) -> Shift:
     """H, not capped, and theta/beta; any b is valid, so the search is safe."""
-    found = shift_excess(n, k, D, a, log_beta)
-    if found is None:
+    shift = shift_excess(n, k, D, a, log_beta)
+    if shift is None:
         return Shift(math.inf, 0.0)
-    log_excess, m, theta = found
+    log_excess, m, theta = shift
 
     def log_bound(log_rho: float) -> float:
         rho = math.exp(log_rho)
@@ -232,20 +232,20 @@ def median_noise_design(
     def at(move: float) -> MedianNoiseDesign:
         return _at(n, k, start.D * math.exp(move), start.a, start.C, log_beta, weight)
 
-    seen = {0.0: start, _FIRST_STEP: at(_FIRST_STEP)}
-    upward = seen[_FIRST_STEP].half_width < start.half_width
+    values = {0.0: start, _FIRST_STEP: at(_FIRST_STEP)}
+    upward = values[_FIRST_STEP].half_width < start.half_width
     move = 2.0 * _FIRST_STEP if upward else -_FIRST_STEP
     for _ in range(4):
-        seen[move] = at(move)
-        if seen[move].half_width >= min(d.half_width for x, d in seen.items() if x != move):
+        values[move] = at(move)
+        if values[move].half_width >= min(d.half_width for x, d in values.items() if x != move):
             break
         move *= 2.0
-    places = sorted(seen)
-    best = min(range(len(places)), key=lambda i: seen[places[i]].half_width)
+    places = sorted(values)
+    best = min(range(len(places)), key=lambda i: values[places[i]].half_width)
     if 0 < best < len(places) - 1:
-        vertex = _vertex(*((x, seen[x].half_width) for x in places[best - 1 : best + 2]))
-        seen[vertex] = at(vertex)
-    return min(seen.values(), key=lambda design: design.half_width)
+        vertex = _vertex(*((x, values[x].half_width) for x in places[best - 1 : best + 2]))
+        values[vertex] = at(vertex)
+    return min(values.values(), key=lambda design: design.half_width)
 
 
 def _vertex(
@@ -323,7 +323,7 @@ def _solve(
     Widths are exact for D = x^slope times the best D at an anchor, which moves to the solution.
     """
     x = round(min(max(start, 1.0), float(most)))
-    found: int | None = None
+    questions: int | None = None
     for _ in range(4):
         anchor, design = x, median_noise_half_width(*problem(x), log_beta, orders)
 
@@ -333,11 +333,11 @@ def _solve(
             D = design.D * (y / anchor) ** slope
             return _at(n, k, D, design.a, C, log_beta, 1.0).half_width
 
-        found = _walk(width, x, tolerance, slope, most)
-        x = found or 1
+        questions = _walk(width, x, tolerance, slope, most)
+        x = questions or 1
         if 0.8 < x / anchor < 1.25:
             break
-    return found
+    return questions
 
 
 @theorem(
@@ -358,10 +358,10 @@ def median_noise_questions(
     if log_beta < LEAST_LOG_BETA:
         return 0
     start = (2.0 * n * signal_room(tolerance, log_beta)) ** 2 / fisher_information(orders[0])
-    found = _solve(
+    questions = _solve(
         lambda k: (n, k), start, tolerance, log_beta, orders, 0.25, MOST_MEDIAN_QUESTIONS
     )
-    k = found or 0
+    k = questions or 0
     while k > 0 and median_noise_half_width(n, k, log_beta, orders).half_width > tolerance:
         k = min(k - 1, math.floor(k * (1.0 - _NEAR)))
     return k

@@ -183,10 +183,10 @@ def variance_line(n: int, k: int, D: float, a: int, aim: float, log_beta: float)
     y = 2.0 * math.sqrt(_variance("aim", aim))
     log_beta = require.log_probability("log_beta", log_beta)
     noise_part = round_up(D * median_max_noise(k, a, log_beta))
-    found = shift_excess(n, k, D, a, log_beta)
-    if found is None:
+    shift = shift_excess(n, k, D, a, log_beta)
+    if shift is None:
         return VarianceLine(noise_part, 0.0, 1.0, 0.0)
-    log_excess, m, theta = found
+    log_excess, m, theta = shift
     best = _best_branch(lambda branch: branch.value(y), log_excess, m, log_beta)
     slope = best.slope(y)
     intercept = max(best.value(y) - slope * y, 0.0) + 1e-12 * best.value(y)
@@ -213,8 +213,8 @@ def least_variance_intercept(
     D, a = require.positive("D", D), order(a)
     kappa1 = require.non_negative("kappa1", kappa1)
     log_beta = require.log_probability("log_beta", log_beta)
-    found = shift_excess(n, k, D, a, log_beta)
-    if found is None:
+    shift = shift_excess(n, k, D, a, log_beta)
+    if shift is None:
         return 1.0
 
     def intercept(branch: _Branch) -> float:
@@ -222,6 +222,6 @@ def least_variance_intercept(
         value, slope = branch.value(y), branch.slope(y)
         return max(value - slope * y, value + slope * (1.0 - y) - kappa1)
 
-    log_excess, m, _ = found
+    log_excess, m, _ = shift
     best = _best_branch(intercept, log_excess, m, log_beta)
     return min(1.0, round_up(intercept(best) + 1e-12 * best.value(1.0)))

@@ -285,21 +285,21 @@ class LaplaceAnswers:
         """The error of the noise at ln(beta2/k), in units of alpha."""
         return lambda log_each: -log_each / eta
 
-    def half_width(self, k: int, alpha: float, found: Accuracy, printed: bool) -> float:  # noqa: ARG002
-        return accuracy_half_width(k, alpha, found.eta, found.log_beta2)
+    def half_width(self, k: int, alpha: float, result: Accuracy, printed: bool) -> float:  # noqa: ARG002
+        return accuracy_half_width(k, alpha, result.eta, result.log_beta2)
 
-    def log_failure(self, k: int, found: Accuracy, printed: bool) -> float:
+    def log_failure(self, k: int, result: Accuracy, printed: bool) -> float:
         chain = literal_accuracy_log_failure if printed else direct_accuracy_log_failure
-        return chain(k, found.eta, found.log_nu, found.log_tau_prime, found.log_beta2)
+        return chain(k, result.eta, result.log_nu, result.log_tau_prime, result.log_beta2)
 
     def log_charge(self, eta: float) -> float:
         return laplace_log_charge(eta, 1.0)
 
-    def charged_half_width(self, k: int, alpha: float, found: Accuracy) -> float:
-        return accuracy_half_width(k, alpha, found.eta, found.log_beta2)
+    def charged_half_width(self, k: int, alpha: float, result: Accuracy) -> float:
+        return accuracy_half_width(k, alpha, result.eta, result.log_beta2)
 
-    def charged_log_failure(self, k: int, found: Accuracy) -> float:
-        return leakage_accuracy_log_failure(k, found.eta, found.log_nu, found.log_beta2)
+    def charged_log_failure(self, k: int, result: Accuracy) -> float:
+        return leakage_accuracy_log_failure(k, result.eta, result.log_nu, result.log_beta2)
 
 
 class GaussianAnswers:
@@ -326,33 +326,33 @@ class GaussianAnswers:
         s = gaussian_scale(1.0, eta, log_tau)
         return lambda log_each: gaussian_noise_error(s, log_each)
 
-    def half_width(self, k: int, alpha: float, found: Accuracy, printed: bool) -> float:
+    def half_width(self, k: int, alpha: float, result: Accuracy, printed: bool) -> float:
         if printed:
-            log_each = found.log_beta2 - math.log(k)
-            error = gaussian_mechanism_error_printed(alpha, found.eta, found.log_tau, log_each)
+            log_each = result.log_beta2 - math.log(k)
+            error = gaussian_mechanism_error_printed(alpha, result.eta, result.log_tau, log_each)
             return round_up(alpha + error)
-        s = gaussian_scale(alpha, found.eta, found.log_tau)
-        return gaussian_accuracy_half_width(k, alpha, s, found.log_beta2)
+        s = gaussian_scale(alpha, result.eta, result.log_tau)
+        return gaussian_accuracy_half_width(k, alpha, s, result.log_beta2)
 
-    def log_failure(self, k: int, found: Accuracy, printed: bool) -> float:
+    def log_failure(self, k: int, result: Accuracy, printed: bool) -> float:
         chain = (
             gaussian_literal_accuracy_log_failure
             if printed
             else gaussian_direct_accuracy_log_failure
         )
         return chain(
-            k, found.eta, found.log_tau, found.log_nu, found.log_tau_prime, found.log_beta2
+            k, result.eta, result.log_tau, result.log_nu, result.log_tau_prime, result.log_beta2
         )
 
     def log_charge(self, eta: float) -> float:
         return gaussian_log_charge(eta, 1.0)
 
-    def charged_half_width(self, k: int, alpha: float, found: Accuracy) -> float:
-        s = round_up(alpha / found.eta)
-        return gaussian_accuracy_half_width(k, alpha, s, found.log_beta2)
+    def charged_half_width(self, k: int, alpha: float, result: Accuracy) -> float:
+        s = round_up(alpha / result.eta)
+        return gaussian_accuracy_half_width(k, alpha, s, result.log_beta2)
 
-    def charged_log_failure(self, k: int, found: Accuracy) -> float:
-        return gaussian_leakage_accuracy_log_failure(k, found.eta, found.log_nu, found.log_beta2)
+    def charged_log_failure(self, k: int, result: Accuracy) -> float:
+        return gaussian_leakage_accuracy_log_failure(k, result.eta, result.log_nu, result.log_beta2)
 
 
 NOISES: dict[AccuracyNoise, LaplaceAnswers | GaussianAnswers] = {
@@ -487,11 +487,11 @@ class _Chain:
         return _confirmed(
             accuracy,
             log_nu,
-            lambda found: self.noise.log_failure(k, found, self.printed) <= log_beta,
-            lambda found: _at_radius(
+            lambda result: self.noise.log_failure(k, result, self.printed) <= log_beta,
+            lambda result: _at_radius(
                 profile,
-                found.log_nu,
-                lambda alpha: self.noise.half_width(k, alpha, found, self.printed),
+                result.log_nu,
+                lambda alpha: self.noise.half_width(k, alpha, result, self.printed),
             ),
         )
 
@@ -514,8 +514,8 @@ def _confirmed(
     step = 1e-13 * max(1.0, -log_nu)
     while not holds(accuracy(log_nu)):
         log_nu, step = log_nu - step, 2 * step
-    found = accuracy(log_nu)
-    return replace(found, half_width=width(found))
+    certified = accuracy(log_nu)
+    return replace(certified, half_width=width(certified))
 
 
 def _checked(k: int, log_beta: float, noise: AccuracyNoise) -> tuple[int, float]:
@@ -591,9 +591,9 @@ def _best_leakage(noise: _Noise, k: int, log_beta: float, profile: Concentration
         log_charged = log_geometric_sum(noise.log_charge(eta), k)
         return min(0.0, log_beta + math.log1p(-share) - log_charged)
 
-    def width_of(found: Accuracy) -> float:
+    def width_of(result: Accuracy) -> float:
         return _at_radius(
-            profile, found.log_nu, lambda alpha: noise.charged_half_width(k, alpha, found)
+            profile, result.log_nu, lambda alpha: noise.charged_half_width(k, alpha, result)
         )
 
     def accuracy(eta: float, log_nu: float, log_share: float) -> Accuracy:
@@ -613,6 +613,6 @@ def _best_leakage(noise: _Noise, k: int, log_beta: float, profile: Concentration
     return _confirmed(
         lambda log_nu: accuracy(eta, log_nu, log_share),
         log_nu_at(eta, math.exp(log_share)),
-        lambda found: noise.charged_log_failure(k, found) <= log_beta,
+        lambda result: noise.charged_log_failure(k, result) <= log_beta,
         width_of,
     )

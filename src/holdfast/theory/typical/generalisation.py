@@ -342,8 +342,8 @@ def post_selected_log_level(
     def cost(eta_prime: float) -> float:
         return eta_prime - log_beta - log1mexp(log_lost(eta_prime) - log_beta)
 
-    _, found = golden_minimum(cost, least, most, steps=_STEPS)
-    return log_down(-min(found, cost(least), cost(most)))
+    _, log_level = golden_minimum(cost, least, most, steps=_STEPS)
+    return log_down(-min(log_level, cost(least), cost(most)))
 
 
 @theorem(

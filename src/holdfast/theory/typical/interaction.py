@@ -69,12 +69,12 @@ def least_printed_composition(
 ) -> Composed | None:
     """By the papers' theorems, repaired (`pure_composition`, `approximate_composition`)."""
     k, log_level = require.positive_integer("k", k), _level(log_level)
-    found = (
+    composed = (
         _printed(k, candidate, log_level, math.log(share))
         for candidate in candidates
         for share in _SHARES
     )
-    return min((each for each in found if each), key=lambda each: each.eta, default=None)
+    return min((each for each in composed if each), key=lambda each: each.eta, default=None)
 
 
 def _printed(k: int, candidate: Candidate, log_level: float, log_share: float) -> Composed | None:
@@ -102,8 +102,8 @@ def least_sharp_composition(
 ) -> Composed | None:
     """By `sharp_composition`."""
     k, log_level = require.positive_integer("k", k), _level(log_level)
-    found = (_sharp(k, candidate, log_level) for candidate in candidates)
-    return min((each for each in found if each), key=lambda each: each.eta, default=None)
+    composed = (_sharp(k, candidate, log_level) for candidate in candidates)
+    return min((each for each in composed if each), key=lambda each: each.eta, default=None)
 
 
 def _sharp(k: int, candidate: Candidate, log_level: float) -> Composed | None:
