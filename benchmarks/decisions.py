@@ -19,7 +19,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from itertools import starmap
+from itertools import combinations, starmap
 from pathlib import Path
 from statistics import NormalDist
 from typing import Any
@@ -75,7 +75,7 @@ class Decision:
     kind: str
     outcome: str
     first: tuple[tuple[str, Any], ...] = ()
-    second: tuple[tuple[str, Any], ...] | None = None  # of a difference; `rest` if it is ()
+    second: tuple[tuple[str, Any], ...] = ()  # of a difference: without it, the rest
     number: float = 0.0
     where: tuple[tuple[str, Any], ...] = ()
 
@@ -90,9 +90,7 @@ class Decision:
         first = mean + _where(*self.first, *self.where)
         if self.second:
             return f"difference({first}, {mean}{_where(*self.second, *self.where)})"
-        ((column, value),) = self.first
-        others = " and ".join([f"{column} <> {_literal(value)}", *starmap(_equal, self.where)])
-        return f"difference({first}, {mean} where {others})"
+        return f"difference({mean}{_where(*self.first)}, rest){_where(*self.where)}"
 
 
 def _literal(value: Any) -> str:
@@ -119,8 +117,8 @@ class Rows:
         column, _, threshold = outcome.partition(" > ")
         numbers = frame[column].cast(pl.Float64).to_numpy()
         if threshold:
-            return (numbers > float(threshold)).astype(np.float64)
-        return np.clip(numbers, *self.study.bounds[column]).astype(np.float64)
+            return np.asarray(numbers > float(threshold), dtype=np.float64)
+        return np.asarray(np.clip(numbers, *self.study.bounds[column]), dtype=np.float64)
 
     def outcome(self, name: str) -> Values:
         return self._outcomes[name]
@@ -168,7 +166,8 @@ class Rows:
         return one - two, math.sqrt(v1 + v2)
 
     def _clipped(self, column: str) -> Values:
-        return np.clip(self._columns[column].astype(np.float64), *self.study.bounds[column])
+        numbers = self._columns[column].astype(np.float64)
+        return np.asarray(np.clip(numbers, *self.study.bounds[column]), dtype=np.float64)
 
 
 def _mean(values: Values) -> tuple[float, float]:
@@ -296,6 +295,95 @@ RULES: Mapping[str, Rule] = {
 }
 
 
+# --- An A/B test: effects by subgroup -----------------------------------------------------------
+
+FACTORS = {
+    "country": ("DE", "FR", "IN", "UK", "US"),
+    "device": ("android", "ios", "web"),
+    "plan": ("free", "pro", "team"),
+}
+EFFECT = "effect(converted, arm)"
+
+
+def users(rows: int, seed: int) -> pl.DataFrame:
+    """Users with an arm by a fair coin; it converts more, and most of all US users on ios."""
+    rng = np.random.default_rng(seed)
+    shares = {"country": (0.15, 0.15, 0.1, 0.2, 0.4), "plan": (0.7, 0.2, 0.1)}
+    frame = pl.DataFrame(
+        {name: rng.choice(values, rows, p=shares.get(name)) for name, values in FACTORS.items()}
+    ).with_columns(arm=pl.Series(rng.choice(["control", "treated"], rows)))
+    in_us = (pl.col("country") == "US") & (pl.col("device") == "ios")
+    chance = 0.1 + (pl.col("arm") == "treated") * (0.015 + 0.07 * in_us)
+    return frame.with_columns(converted=pl.Series(rng.random(rows)) < chance)
+
+
+def subgroups() -> list[dict[str, str]]:
+    """All users, each value of a factor, and each pair of values of two: 51."""
+    single = [{name: value} for name, values in FACTORS.items() for value in values]
+    pairs = [one | other for one, other in combinations(single, 2) if one.keys() != other.keys()]
+    return [{}, *single, *pairs]
+
+
+@dataclass(frozen=True, slots=True)
+class Effects:
+    """Widths of all effects, and how many of them are shown to be above 0."""
+
+    widths: tuple[float, ...]
+    shown: int
+
+
+def effects_by_bonferroni(frame: pl.DataFrame) -> Effects:
+    """Welch's intervals at 95 % over as many as there are."""
+    z = NORMAL.inv_cdf(1.0 - LEVEL / 2.0 / len(subgroups()))
+    widths, shown = [], 0
+    for group in subgroups():
+        rows = frame.filter(**group)
+        arms = [rows.filter(arm=arm)["converted"] for arm in ("treated", "control")]
+        (one, v1), (two, v2) = (_mean(arm.cast(pl.Float64).to_numpy()) for arm in arms)
+        radius = z * math.sqrt(v1 + v2)
+        widths.append(2.0 * radius)
+        shown += one - two > radius
+    return Effects(tuple(widths), shown)
+
+
+def effects_by_holdfast(frame: pl.DataFrame) -> Effects:
+    """The planned effects, at the default share of the failure probability."""
+    values = {**FACTORS, "arm": ("control", "treated")}
+    schema = {name: {"values": list(texts)} for name, texts in values.items()}
+    planned = [f"{EFFECT} by {', '.join(FACTORS)}"]
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        holdfast.open(
+            frame, ledger=Path(folder) / "ab.ledger", schema=schema, planned=planned
+        ) as holdout,
+    ):
+        texts = [EFFECT + _where(*group.items()) for group in subgroups()]
+        intervals = [holdout.ask(text).interval for text in texts]
+    return Effects(
+        tuple(high - low for low, high in intervals), sum(low > 0 for low, _ in intervals)
+    )
+
+
+def ab_report(tests: int, seed: int, rows: int = 20_000) -> str:
+    """Both rules on the same users, as Markdown."""
+    ratios, shown = [], {"Bonferroni": 0, "Holdfast": 0}
+    for test in range(tests):
+        frame = users(rows, seed + test)
+        by_hand, ours = effects_by_bonferroni(frame), effects_by_holdfast(frame)
+        ratios += [b / a for a, b in zip(by_hand.widths, ours.widths, strict=True)]
+        shown["Bonferroni"] += by_hand.shown
+        shown["Holdfast"] += ours.shown
+    return (
+        "| users | effects | median width, Bonferroni = 1 | shown by Bonferroni | by Holdfast |\n"
+        "|---|---|---|---|---|\n"
+        f"| {rows:,} | {len(subgroups())} | {np.median(ratios):.2f} | "
+        f"{shown['Bonferroni'] / tests:.1f} | {shown['Holdfast'] / tests:.1f} |\n"
+    )
+
+
+# --- Counting decisions -------------------------------------------------------------------------
+
+
 @dataclass(slots=True)
 class Tally:
     """How many decisions were right, open and false, over the sessions."""
@@ -307,7 +395,7 @@ class Tally:
     by_kind: dict[str, int] = field(default_factory=dict)
 
     def add(self, wanted: Sequence[Decision], signs: Signs, truth: Signs) -> None:
-        false = sum(sign != 0 and sign != true for sign, true in zip(signs, truth, strict=True))
+        false = sum(sign not in (0, true) for sign, true in zip(signs, truth, strict=True))
         for decision, sign, true in zip(wanted, signs, truth, strict=True):
             if sign != 0 and sign == true:
                 self.by_kind[decision.kind] = self.by_kind.get(decision.kind, 0) + 1
@@ -412,7 +500,7 @@ def weather() -> Study:
 
 def wine() -> Study:
     """Chemistry of wines of three growers, in thirds of each measure."""
-    from sklearn.datasets import load_wine
+    from sklearn.datasets import load_wine  # type: ignore[import-untyped]
 
     table = load_wine(as_frame=True)
     frame = pl.from_pandas(table.frame).with_columns(
@@ -481,11 +569,13 @@ def report(sessions: int, seed: int, names: Sequence[str]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sessions", type=int, default=20)
+    parser.add_argument("--tests", type=int, default=5, help="A/B tests")
     parser.add_argument("--seed", type=int, default=2026)
     parser.add_argument("--tables", nargs="*", default=["flights", "weather", "wine"])
     parser.add_argument("--write", action="store_true", help="into docs/decisions.md")
     options = parser.parse_args()
     table = report(options.sessions, options.seed, options.tables)
+    table += "\n" + ab_report(options.tests, options.seed)
     print(table)
     if options.write:
         before, _, rest = PAGE.read_text(encoding="utf-8").partition(START)
