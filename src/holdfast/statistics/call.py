@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     )
     from holdfast.statistics.moments import correlation, covariance, std, variance
     from holdfast.statistics.quantile import median, quantile
+    from holdfast.statistics.rmse import rmse
     from holdfast.statistics.robust import catoni
     from holdfast.statistics.scores import (
         accuracy,
@@ -53,6 +54,7 @@ __all__ = [
     "median",
     "proportion",
     "quantile",
+    "rmse",
     "std",
     "sum",
     "variance",
@@ -63,6 +65,7 @@ _FAMILIES = (
     "averages",
     "quantile",
     "moments",
+    "rmse",
     "scores",
     "robust",
     "vectors",
