@@ -99,6 +99,7 @@ LOWER = {
     "open_ended_share",
     "ordered_log_levels",
     "paired_difference_lower",
+    "paired_score_lower",
     "parallel_log_levels",
     "post_selected_gaussian_log_level",
     "post_selected_log_level",
