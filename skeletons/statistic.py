@@ -1,8 +1,8 @@
-"""Skeleton of a statistic: the root of the mean squared error, from the answer to one mean.
+"""Skeleton of a statistic: the root mean square of a value, from the answer to one mean.
 
 It follows from others (a `Derived`): it names its parts, and one theorem turns their intervals into
-its own. One that is measured by itself has the `Statistic` protocol: see `statistics/mean.py`.
-No engine and no mechanism changes.
+its own, on the ledger and where the parts are described. One that is measured by itself has the
+`Statistic` protocol: see `statistics/mean.py`. No engine and no mechanism changes.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ from holdfast.statistics.mean import Average
 from holdfast.statistics.scores import score_number
 from holdfast.theory.base.propagation import std_interval
 
-__all__ = ["RMSE", "RootMeanSquare", "rmse"]
+__all__ = ["ROOT_MEAN_SQUARE", "RootMeanSquare", "root_mean_square"]
 
 
 @dataclass(frozen=True, slots=True)
 class RootMeanSquare:
-    """The root of a mean of squares."""
+    """The root of the mean of a value's squares."""
 
-    of: str  # what is written between the brackets
+    value: RowValue
     square: Average | Conditional  # Conditional: some rows may have no value, and are left out
 
     @property
     def text(self) -> str:
         # Its identity: two spellings of one statistic must come to one text.
-        return f"rmse({self.of}){self.square.among}"
+        return f"root_mean_square({self.value.text}){self.square.among}"
 
     @property
     def low(self) -> float:
@@ -78,31 +78,30 @@ class RootMeanSquare:
         return last_part([self.square], guess * guess, others)
 
 
-def rmse(prediction: What, label: What, *, where: str | None = None) -> Call:
-    """The root of the mean squared distance of a prediction from the label."""
-    return Call("rmse", (prediction, label), where)
+def root_mean_square(what: What, *, where: str | None = None) -> Call:
+    """The root mean square of a value."""
+    return Call("root_mean_square", (what,), where)
 
 
-def _bind_rmse(call: Call, table: Table) -> RootMeanSquare:
-    # `table.average` takes a where about design columns; `require_all_rows(call)` refuses any.
-    prediction, label = (table.value(what) for what in call.arguments)
-    square = table.average(_squared_error(prediction, label), table.where(call.where))
-    return RootMeanSquare(f"{prediction.text}, {label.text}", square)
+def _bind_root_mean_square(call: Call, table: Table) -> RootMeanSquare:
+    # `table.mean` takes any where; `require_all_rows(call)` refuses one.
+    (what,) = call.arguments
+    value = table.value(what)
+    return RootMeanSquare(value, table.mean(_squared(value), table.where(call.where)))
 
 
-def _squared_error(prediction: RowValue, label: RowValue) -> RowValue:
-    # Missing where one of them is, and such rows are left out.
-    error = build.arithmetic(Op.SUBTRACT, score_number(prediction), score_number(label))
-    size = build.function(Op.ABS, error)  # a product of absolute values is known not to be below 0
+def _squared(value: RowValue) -> RowValue:
+    # Missing where the value is, and such rows are left out.
+    size = build.function(Op.ABS, score_number(value))  # whose square is known not to be below 0
     return row_value(build.arithmetic(Op.MULTIPLY, size, size))
 
 
-RMSE = (
+ROOT_MEAN_SQUARE = (
     Entry(
-        "rmse",
-        "rmse(prediction, label)",  # how it is written, in the docs and in refusals
-        "the root of the mean squared distance from the label",
-        (2, 2),  # the least and the most number of arguments
-        _bind_rmse,
+        "root_mean_square",
+        "root_mean_square(value)",  # how it is written, in the docs and in refusals
+        "the root of the mean of a value's squares",
+        (1, 1),  # the least and the most number of arguments
+        _bind_root_mean_square,
     ),
 )

@@ -11,7 +11,8 @@ import polars as pl
 from holdfast.question import build
 from holdfast.question.expression import Column, ColumnType, Op
 from holdfast.question.row import RowValue
-from tests.data.engines import same_value
+from tests.data.engines import equals_column, same_value
+from tests.question.interpreter import evaluate
 
 ARITHMETIC: dict[Op, Any] = {
     Op.ADD: np.add,
@@ -49,3 +50,20 @@ def is_right(op: Op) -> RowValue:
     """True where an engine finds r, NULL included."""
     left, right, result = (Column(name, ColumnType.FLOAT) for name in "abr")
     return same_value(build.arithmetic(op, left, right), result)
+
+
+def elementary() -> tuple[pl.DataFrame, list[RowValue]]:
+    """Numbers of all sizes, ln, exp and sqrt of them as r0, r1, ..., and where these are right."""
+    rng, x = np.random.default_rng(9), Column("x", ColumnType.FLOAT)
+    sizes = np.ldexp(rng.uniform(-2, 2, 6_000), rng.integers(-1074, 1023, 6_000))
+    near_one = 1 + np.ldexp(rng.uniform(-1, 1, 3_000), rng.integers(-52, 0, 3_000))
+    values = [*sizes, *near_one, *rng.uniform(-700, 700, 6_000), *FLOATS, None]
+    wide = 1.7976931348623157e308
+    cuts = {Op.LN: [(5e-324, wide), (0.01, 1000.0), (1.0, 2.0)], Op.SQRT: [(0.0, wide)]}
+    cuts[Op.EXP] = [(-690.0, 690.0), (-wide, 0.5), (-1e-3, 1e-3)]
+    trees = [build.function(op, build.clip(x, *ends)) for op in cuts for ends in cuts[op]]
+    frame = pl.DataFrame({"x": pl.Series(values, dtype=pl.Float64)})
+    computed = [[evaluate(tree, {"x": value}) for value in values] for tree in trees]
+    columns = [pl.Series(f"r{place}", each, pl.Float64) for place, each in enumerate(computed)]
+    rows = [equals_column(tree, f"r{place}") for place, tree in enumerate(trees)]
+    return frame.with_columns(columns), rows

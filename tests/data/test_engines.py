@@ -22,6 +22,7 @@ from holdfast.question.expression import Column, ColumnType, Expression, Op
 from holdfast.question.row import GRID, RowValue, row_value
 from holdfast.question.text import identifier
 from holdfast.statistics.call import mean
+from tests.data.doubles import elementary
 from tests.data.engines import (
     bounded,
     duckdb_connection,
@@ -105,6 +106,14 @@ def test_arithmetic_rounds_as_ieee_doubles_do(
         frame = frame.with_columns(pl.Series(name, does[op](a_values, b_values)))
         rows.append(equals_column(build.arithmetic(op, a, b), name))
     for sample in samples_of(frame, folder / "numbers.parquet", connection):
+        assert sample.sums(rows) == [frame.height * GRID] * len(rows)
+
+
+def test_ln_exp_and_sqrt_are_the_same_to_the_last_bit(
+    folder: Path, connection: duckdb.DuckDBPyConnection
+) -> None:
+    frame, rows = elementary()
+    for sample in samples_of(frame, folder / "elementary.parquet", connection):
         assert sample.sums(rows) == [frame.height * GRID] * len(rows)
 
 

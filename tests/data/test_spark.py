@@ -32,7 +32,7 @@ from holdfast.question.functions import bind_function
 from holdfast.question.row import GRID, RowValue
 from holdfast.question.spark_sql import always_computed
 from holdfast.statistics.statistic import measure
-from tests.data.doubles import ARITHMETIC, at_both_ends, is_right
+from tests.data.doubles import ARITHMETIC, at_both_ends, elementary, is_right
 from tests.data.engines import bounded, equals_column, moments_of, with_references
 from tests.data.typed import FRAME, ODD
 from tests.holdout.tables import table
@@ -119,6 +119,11 @@ def _known(row: RowValue, table: Sequence[dict[str, Any]]) -> list[float]:
 def test_arithmetic_is_that_of_ieee_at_both_ends_of_the_doubles(op: Any) -> None:
     frame = at_both_ends(op)
     assert spark_sample(frame).sums([is_right(op)]) == [frame.height * GRID]
+
+
+def test_ln_exp_and_sqrt_are_the_same_to_the_last_bit() -> None:
+    frame, rows = elementary()
+    assert spark_sample(frame).sums(rows) == [frame.height * GRID] * len(rows)
 
 
 TYPED = """

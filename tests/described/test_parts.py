@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -157,3 +158,24 @@ def test_an_audit_finds_what_does_not_follow(
         holdout.ask(APART)
     (fault,) = faults(tmp_path / "t.ledger")
     assert f"its {said} does not follow from its looks" in fault
+
+
+def test_rmse_is_as_wide_as_the_root_of_its_mean(holdout: Holdout) -> None:
+    squares = holdout.ask("avg(abs(x - x / 2) * abs(x - x / 2))")
+    answer = holdout.ask("rmse(x, x / 2)")
+    assert answer.cost == 0.0  # one event
+    root = [math.sqrt(end) for end in squares.interval]
+    assert 2 * answer.half_width <= 1.3 * (root[1] - root[0])
+    gaps = table(ROWS)["x"].clip(*BOUNDS["x"]) / 2
+    assert answer.value == pytest.approx(math.sqrt((gaps * gaps).mean()), rel=0.02)
+    assert holdout.ask(holdfast.stats.rmse("x / 2", "x")).status == "repeated"
+
+
+def test_rmse_of_groups_is_a_table_of_lines_with_parts(tmp_path: Path) -> None:
+    schema = {**BOUNDS, "origin": {"values": ["EWR", "JFK", "LGA"]}}
+    with ledger(tmp_path, schema=schema) as holdout:
+        groups = holdout.ask(holdfast.stats.rmse("x", "x / 2", by="origin"))
+        assert [len(answer.parts) for _, answer in groups] == [1, 1, 1]
+        assert all(answer.bits for _, answer in groups)
+        assert len(holdout.ledger) == 3
+    assert faults(tmp_path / "t.ledger") == []

@@ -225,6 +225,8 @@ def end_of(pid: int) -> str:
 
 def kill_at_every_point(folder: Path) -> dict[str, str]:
     """One ledger for each point and batch, `folder/point/batch/t.ledger`, already there."""
+    with resumed(folder / "warm" / "t.ledger") as holdout:
+        play(holdout, 6)  # everything that children need is loaded, once for all of them
     ends = {}
     for batch in BATCHES:
         for point in points_of(batch):

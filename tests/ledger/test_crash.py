@@ -57,6 +57,7 @@ def start(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def at_points(start: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]]:
     folder = tmp_path_factory.mktemp("points")
+    copied(start, folder / "warm")
     for batch in BATCHES:
         for point in points_of(batch):
             copied(start, folder / point / str(batch))

@@ -298,10 +298,13 @@ class Forward:
         return makers[kind]()
 
     def number(self, *, bounded: bool) -> Expression:
+        return self.number_of(self.row("number"), bounded=bounded)
+
+    def number_of(self, form: str, *, bounded: bool) -> Expression:
         def again() -> Expression:
             return self.number(bounded=bounded)
 
-        match form := self.row("number"):
+        match form:
             case "column":
                 column = self.column("n")
                 declared = self.schema.bounds.get(column.name) if bounded else None
@@ -317,7 +320,10 @@ class Forward:
             case "negate":
                 return build.negate(again())
             case "clip":
-                inner = self.number(bounded=False)
+                form = self.row("number")
+                if form == "constant":  # a clip of it would be one: in its place stand these
+                    return build.function(Op(self.row("function")), self.number(bounded=True))
+                inner = self.number_of(form, bounded=False)
                 ends = [self.constant(inner, self.beside(inner)) for _ in range(2)]
                 return build.clip(inner, *(range_of(end).low for end in ends))
             case "case":

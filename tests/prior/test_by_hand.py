@@ -97,6 +97,10 @@ BY_HAND = {
     "avg(x + x)": f"{MEAN} .17 .085 .185 {X} {X}",
     "avg(x * k)": f"{MEAN} .17 .085 .2 {X} {K} 2",
     "avg(clip(y, 1, 2))": f"{MEAN} .17 .02 {Y} {free('.06')} {free('.04')}",
+    # In place of a clip of a constant, which is never written.
+    "avg(ln(1 + x))": f"{MEAN} .17 .02 .05 .5 .085 .185 {X} .05 {free('.06')} 2",
+    "avg(exp(-x))": f"{MEAN} .17 .02 .05 .25 .003 {X}",
+    "avg(sqrt(x) > 3)": f"{ATOM} .006 1/3 .02 .05 .25 {X} .735 .47 {free('.035')}",
     # --- Parts
     "difference(avg(b) where k = 0, avg(b) where k = 3)": f".06 .9 {VALUE_B} .87 2/12 1/6",
     "difference(b, b)": f".03 .86 {VALUE_B} {VALUE_B}",

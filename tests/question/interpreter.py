@@ -78,6 +78,12 @@ def _strict(op: Op, args: list[Any]) -> Value:
             return -a
         case Op.ABS:
             return abs(a)
+        case Op.LN:
+            return _ln(a)
+        case Op.EXP:
+            return _exp(a)
+        case Op.SQRT:
+            return math.sqrt(a)
         case Op.LEAST:
             return min(args)
         case Op.GREATEST:
@@ -113,6 +119,33 @@ def _strict(op: Op, args: list[Any]) -> Value:
             pattern = "".join(signs.get(sign) or re.escape(sign) for sign in str(b))
             return re.fullmatch(pattern, a, re.DOTALL) is not None
     raise AssertionError(op)
+
+
+def _ln(x: float) -> float:
+    """The sequence of operations that the language defines, its scaling by the double's bits."""
+    m, k = math.frexp(x)
+    if m < 0.7071067811865476:
+        m, k = 2 * m, k - 1
+    f = m - 1
+    s = f / (f + 2)
+    half, z, series = f * f * 0.5, s * s, 0.0
+    for n in range(10, 0, -1):
+        series = series * z + 2 / (2 * n + 1)
+    ln2_high = math.floor(math.log(2) * 2**32) / 2**32
+    small = s * (half + z * series) + k * 1.9082149292705877e-10
+    return k * ln2_high - ((half - small) - f)
+
+
+def _exp(x: float) -> float:
+    x = max(x, -690.0)
+    k = round(x * math.log2(math.e))
+    r = (x - k * (math.floor(math.log(2) * 2**32) / 2**32)) - k * 1.9082149292705877e-10
+    if -(2.0**-60) <= r < 2.0**-60:
+        r = 0.0
+    series = 0.0
+    for n in range(13, 1, -1):
+        series = series * r + 1 / math.factorial(n)
+    return math.ldexp(r + r * r * series + 1, k)
 
 
 COLUMNS = {
@@ -171,6 +204,13 @@ def _number(expression: Expression) -> Expression:
     return build.as_number(expression, "a number")
 
 
+def _elementary(op: Op, operand: Expression, ends: list[float]) -> Expression:
+    """The function of what was cut to where it is one: to ends, of either sign or above 0."""
+    low, high = (abs(end) for end in ends) if op is not Op.EXP else ends
+    low, high = sorted((low or 1e-300, high or 5e-324))
+    return build.function(op, build.clip(operand, low, min(high, 690.0) if op is Op.EXP else high))
+
+
 def _chosen(when: Expression, then: Expression, otherwise: Expression | None) -> Expression:
     never = when == build.FALSE and otherwise is None
     return then if never else _number(build.case([(when, then)], otherwise))
@@ -195,6 +235,7 @@ def numbers(depth: int) -> st.SearchStrategy[Expression]:
         st.builds(build.function, st.just(Op.ABS), inner),
         st.builds(build.extreme, extremes, st.lists(inner, min_size=2, max_size=3)),
         st.builds(lambda value, ends: build.clip(value, *ends), inner, ends),
+        st.builds(_elementary, st.sampled_from([Op.LN, Op.EXP, Op.SQRT]), inner, ends),
         st.builds(lambda a, b: _number(build.coalesce([a, b])), inner, inner),
         st.builds(_chosen, condition, inner, st.none() | inner),
         st.builds(_number, condition),

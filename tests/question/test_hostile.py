@@ -109,7 +109,9 @@ FUNCTIONS = [
     "avg(sqrt(x))",
     "avg(power(x, 1000))",
     "avg(round(x))",
-    "avg(exp(x))",
+    "avg(exp(100 * x))",
+    "avg(ln(x))",
+    "avg(log(x + 20))",
     "avg(hash(name))",
     "avg(json_extract(name, '$.a') = 1)",
     "avg(cast(name as int))",
@@ -369,6 +371,7 @@ PIECES = """
 x k name flag day unknown avg ( ) ( ) , > < >= <= = != + - * / . 1 2.5 0 1e308 49 'a' 'it''s'
 '%' '_' '2013-01-31' and or not in between is null true false like case when then else end
 clip( abs( least( greatest( coalesce( lower( upper( length( year( weekday( cast( as double
+ln( exp( sqrt( log(
 extract( from ; -- /* */ " ' ` [ ] { } $ @ ? : :: | & ^ % ~ ! # \\ select over filter
 """
 WORDS = PIECES.split()

@@ -160,6 +160,11 @@ def correlation(first: str, second: str) -> Callable[[Sequence[Row]], float]:
     return plain
 
 
+def rmse(rows: Sequence[Row]) -> float:
+    gaps = [number(row, "x") - number(row, "z") for row in known(rows, "x", "z")]
+    return math.sqrt(average([gap * gap for gap in gaps]))
+
+
 def auc(rows: Sequence[Row]) -> float:
     """Every pair, by counting what is below and what ties; a missing score is wrong with all."""
 
@@ -298,6 +303,8 @@ CASES = [
     Case("variance(x)", covariance("x", "x")),
     Case("variance(z) where arm = 'A'", among(in_arm("A"), covariance("z", "z"))),
     Case("std(z)", lambda rows: math.sqrt(covariance("z", "z")(rows))),
+    Case("rmse(x, z)", rmse),
+    Case("rmse(x, z) where arm = 'A'", among(in_arm("A"), rmse)),
     Case("covariance(x, z)", covariance("x", "z")),
     Case("correlation(x, z)", correlation("x", "z")),
     Case("correlation(k, z) where arm = 'A'", among(in_arm("A"), correlation("k", "z"))),

@@ -29,6 +29,7 @@ from holdfast.theory.base.safeside import largest_true, smallest_true
 from holdfast.theory.base.theorem import registry
 from holdfast.theory.base.unbounded import InUnits, UnboundedUnits, Windowed
 from holdfast.theory.direct.bounded_mean import bet_excess, bet_interval
+from holdfast.theory.direct.half_each import half_each_interval
 from holdfast.theory.direct.order_statistics import (
     cdf_band_lower,
     quantile_ranks,
@@ -86,6 +87,7 @@ LOWER = {
     "gaussian_questions",
     "gaussian_scale_printed_eta_max",
     "group_difference_lower",
+    "half_each_lower",
     "interleaved_log_beta",
     "kt_log_weight",
     "late_log_level",
@@ -97,6 +99,7 @@ LOWER = {
     "open_ended_share",
     "ordered_log_levels",
     "paired_difference_lower",
+    "paired_score_lower",
     "parallel_log_levels",
     "post_selected_gaussian_log_level",
     "post_selected_log_level",
@@ -212,6 +215,9 @@ def more_cases() -> Iterator[Case]:
     few = VALUES[:24]
     other = [1.0 - value for value in few[1:]] + [0.3]
     yield case("covariance_by_bets", lambda: covariance_by_bets(few, other, -3.0), OUT, LARGER)
+    lines = [[2, 1, 1], [1, 3, 0], [0, 2, 2]] * 8
+    third = [0.1, 0.4, 0.9]
+    yield case("half_each_interval", lambda: half_each_interval(third, third, lines, -3.0), OUT)
     yield case("step_interval", lambda: step_interval(0.3, StepSymbol(3, 4), 0.1), OUT)
     declared = Interval(0.1, 0.7)
     yield case("grid_answer", lambda: grid_answer(GridSymbol(30, 20, 40), declared)[1], OUT)

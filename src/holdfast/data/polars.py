@@ -88,6 +88,10 @@ class PolarsLanguage:
         """One operation."""
         return _SPELLING[op](*args)
 
+    def harmless(self, op: Op, left: pl.Expr, right: pl.Expr) -> pl.Expr:
+        """Arithmetic, which never fails here."""
+        return self.operation(op, [left, right])
+
     def like(self, value: pl.Expr, pattern: str) -> pl.Expr:
         """Whether text fits a pattern."""
         signs = {"%": ".*", "_": "."}
@@ -151,6 +155,7 @@ _SPELLING: dict[Op, Callable[..., pl.Expr]] = {
     Op.LOWER: lambda value: value.str.replace_many(_UPPER, _LOWER),
     Op.UPPER: lambda value: value.str.replace_many(_LOWER, _UPPER),
     Op.ABS: pl.Expr.abs,
+    Op.SQRT: pl.Expr.sqrt,
     Op.CLIP: pl.Expr.clip,
     Op.INDICATOR: _as_number,
     Op.COALESCE: pl.coalesce,

@@ -84,8 +84,8 @@ __all__ = [
     "described_again",
     "described_answer",
     "is_at_the_floor",
-    "is_readable",
     "method_of",
+    "reads_as_written",
     "sure_half_width",
 ]
 
@@ -215,13 +215,13 @@ def _described_parts(question: Bound, ground: Ground) -> DescribedParts | None:
     parts = []
     for statistic in all_parts(question):
         part = described(statistic, ground)
-        if part is None or not is_readable(statistic.text, ground):
+        if part is None or not reads_as_written(statistic.text, ground):
             return None
         parts.append(part)
     return DescribedParts(question, tuple(parts))
 
 
-def is_readable(text: str, ground: Ground) -> bool:
+def reads_as_written(text: str, ground: Ground) -> bool:
     """Whether a text says all of a question: of a column attached later it has only the name."""
     try:
         return ground.prior.read(text).text == text

@@ -33,14 +33,20 @@ _MARK = b"\xef\xbb\xbf"  # some editors begin UTF-8 with it
 class Source:
     """A file: its beginning, its lines, or all of it as one JSON document.
 
-    `key` is what somebody says the column of items is called, of a table.
+    `key` is what somebody says the column of items is called, of a table, and `by` the column or
+    field that puts every item into a category.
     """
 
-    def __init__(self, path: Path, key: str | None = None) -> None:
-        self.path, self.key = path, key
+    def __init__(self, path: Path, key: str | None = None, by: str | None = None) -> None:
+        self.path, self.key, self.by = path, key, by
 
     def __str__(self) -> str:
         return repr(str(self.path))
+
+    @property
+    def what(self) -> str:
+        """What to call it in a sentence."""
+        return f"the file {self}"
 
     @contextmanager
     def opened(self) -> Iterator[BinaryIO]:

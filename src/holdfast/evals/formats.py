@@ -14,6 +14,7 @@ from holdfast.evals.archive import Source, lacking
 __all__ = [
     "EvalLog",
     "Scored",
+    "category_in",
     "is_every_eval_line",
     "is_helm_document",
     "is_lm_eval_line",
@@ -35,6 +36,7 @@ class Scored(NamedTuple):
     epoch: Any = 1
     filter: str | None = None  # which of several passes over the items this one belongs to
     digest: str | None = None  # of the item's own content
+    category: Any = None  # under the field that somebody names
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,14 @@ class EvalLog:
     main: str | None = None
     run: str | None = None
     task: str | None = None
+
+
+def category_in(by: str | None, *places: Any) -> Any:
+    """What a field says of an item, in the first of these objects that has it."""
+    for place in places if by is not None else ():
+        if isinstance(place, Mapping) and by in place:
+            return place[by]
+    return None
 
 
 # HELM's `per_instance_stats.json`: statistics of each instance, trial and perturbation.
@@ -224,9 +234,9 @@ def read_lm_eval(source: Source) -> EvalLog:
     for number, line in source.lines():
         with lacking(f"line {number:,} of {source}", "lm-evaluation-harness"):
             metrics = {name: line[name] for name in line["metrics"]}
-            lines.append(
-                Scored(line["doc_id"], metrics, 1, line.get("filter"), line.get("doc_hash"))
-            )
+            filter_, digest = line.get("filter"), line.get("doc_hash")
+            category = category_in(source.by, line.get("doc"), line)
+            lines.append(Scored(line["doc_id"], metrics, 1, filter_, digest, category))
     dated = _DATED.fullmatch(source.path.name)
     run, task = (None, None) if dated is None else dated.groups()
     return EvalLog(lines, run=run, task=task)

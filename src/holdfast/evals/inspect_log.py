@@ -11,7 +11,7 @@ from typing import Any
 
 from holdfast.errors import InvalidArgument
 from holdfast.evals.archive import Archive, Source, as_mapping, lacking
-from holdfast.evals.formats import EvalLog, Scored
+from holdfast.evals.formats import EvalLog, Scored, category_in
 
 __all__ = ["is_inspect_log", "read_inspect"]
 
@@ -63,7 +63,7 @@ def _listed(samples: Any, source: Source) -> Sequence[Any]:
 def _log(header: Mapping[str, Any], samples: Iterable[Any], source: Source) -> EvalLog:
     with lacking(f"the log {source}", "inspect_ai"):
         task = header["eval"]
-        lines = [_scored(sample) for sample in samples]
+        lines = [_scored(sample, source.by) for sample in samples]
         epochs = operator.index(task["config"].get("epochs") or 1)
         planned = tuple(dict.fromkeys(task["dataset"].get("sample_ids") or ()))
     status = header.get("status", "started")
@@ -78,11 +78,12 @@ def _log(header: Mapping[str, Any], samples: Iterable[Any], source: Source) -> E
     )
 
 
-def _scored(sample: Mapping[str, Any]) -> Scored:
+def _scored(sample: Mapping[str, Any], by: str | None) -> Scored:
     scores: dict[str, Any] = {}
     for scorer, score in (sample.get("scores") or {}).items():
         _tell(scores, scorer, score["value"])
-    return Scored(sample["id"], scores, sample["epoch"])
+    category = category_in(by, sample.get("metadata"), sample)
+    return Scored(sample["id"], scores, sample["epoch"], category=category)
 
 
 def _tell(scores: dict[str, Any], scorer: str, value: Any) -> None:

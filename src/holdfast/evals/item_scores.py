@@ -31,7 +31,8 @@ class ItemScores:
 
     `epochs` is how many tries each score is the average of. `missing` are the items without a
     score, which were counted as wrong, or left out of a `partial` log. `run` is what the tool calls
-    the run, and `task` what it calls the items together, where it does.
+    the run, and `task` what it calls the items together, where it does. `categories` are those that
+    were asked for, by item.
     """
 
     items: tuple[ItemId, ...] = field(repr=False)
@@ -45,6 +46,7 @@ class ItemScores:
     run: str | None = None
     task: str | None = None
     digests: Mapping[ItemId, str] = field(default_factory=dict, repr=False)
+    categories: Mapping[ItemId, Any] = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:
         return len(self.items)
@@ -64,6 +66,7 @@ class Wanted:
     bounds: tuple[float, float]
     partial: bool
     missing_is_wrong: bool
+    every_try: bool = False  # of an item counts, however many there are, where the log says nothing
 
 
 def item_scores(log: EvalLog, wanted: Wanted, format_: str, file: str) -> ItemScores:
@@ -80,10 +83,13 @@ def item_scores(log: EvalLog, wanted: Wanted, format_: str, file: str) -> ItemSc
     main = log.main if wanted.score is None and log.main in names else wanted.score
     scorer = _one_of("score", main, names, file)
     digests = _digests(log.lines, file)
-    epochs = _epochs(lines, log.epochs, wanted.epochs, file)
+    tries = Counter(line.item for line in lines)
+    every = wanted.every_try and log.epochs is None
+    epochs = _epochs(lines, log.epochs, max(tries.values()) if every else wanted.epochs, file)
     numbers = _numbers(lines, log.planned, scorer, file)
     _require_in_range(numbers, wanted.bounds, scorer, file)
-    missing = [item for item, runs in numbers.items() if len(runs) < epochs]
+    expected = {item: max(1, tries[item]) if every else epochs for item in numbers}
+    missing = [item for item, runs in numbers.items() if len(runs) < expected[item]]
     if missing and not (wanted.missing_is_wrong or partial):
         raise InvalidArgument(
             f"{_named(missing, 'has', 'have')} no score under {scorer!r} in {file} (missing, null "
@@ -91,7 +97,7 @@ def item_scores(log: EvalLog, wanted: Wanted, format_: str, file: str) -> ItemSc
         )
     if wanted.missing_is_wrong:
         for item in missing:
-            numbers[item] += [wanted.bounds[0]] * (epochs - len(numbers[item]))
+            numbers[item] += [wanted.bounds[0]] * (expected[item] - len(numbers[item]))
     scores = {item: _average(runs, wanted.bounds) for item, runs in numbers.items() if runs}
     return ItemScores(
         items=tuple(scores),
@@ -105,12 +111,13 @@ def item_scores(log: EvalLog, wanted: Wanted, format_: str, file: str) -> ItemSc
         run=log.run if isinstance(log.run, str) else None,
         task=log.task if isinstance(log.task, str) else None,
         digests=digests,
+        categories={line.item: line.category for line in lines if line.category is not None},
     )
 
 
 def _require_known(lines: Sequence[Scored], file: str) -> None:
     """Items, epochs and filters by which lines can be told apart."""
-    for item, _, epoch, filter_, _ in lines:
+    for item, _, epoch, filter_, *_ in lines:
         named = filter_ is None or type(filter_) is str
         if type(item) not in (str, int) or type(epoch) is not int or not named:
             raise InvalidArgument(

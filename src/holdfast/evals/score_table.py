@@ -5,33 +5,71 @@ Every other column that holds numbers or booleans is a scorer; `epoch` says whic
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import csv
+import io
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 from holdfast.errors import InvalidArgument
 from holdfast.evals.archive import Source
 from holdfast.evals.formats import EvalLog, Scored
 from holdfast.question.columns import no_column
 
-__all__ = ["read_csv", "read_json_lines", "read_parquet"]
+__all__ = ["Frame", "log_of_rows", "read_csv", "read_json_lines", "read_parquet"]
 
 # What people call the column of items; the first that is there.
 _ITEMS = ("item", "item_id", "id", "sample_id", "key")
 _EPOCH = "epoch"
 _MOST_CELLS = 5_000_000
 _LARGEST_NAMES = 64 * 2**20  # bytes, of all items together
+_NUMBER = r"[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|inf|nan)"
+_CELLS: Sequence[tuple[re.Pattern[str], Callable[[str], Any]]] = (
+    (re.compile(r"[+-]?[0-9]{1,4000}"), int),  # longer ones Python does not read
+    (re.compile(_NUMBER, re.IGNORECASE), float),
+    (re.compile(r"true|false", re.IGNORECASE), lambda cell: cell.lower() == "true"),
+)
+
+
+class Frame(NamedTuple):
+    """A table in memory, and which of its columns are meant."""
+
+    what: str
+    key: str | None = None
+    by: str | None = None
 
 
 def read_csv(source: Source) -> EvalLog:
-    """A CSV file with a header."""
-    import polars as pl
-
+    """A CSV file with a header, read without an engine: two files of scores need none."""
     if any(byte < ord("\t") for byte in source.head):  # packed, which would be unpacked unlimited
         raise _unreadable(source, "CSV")
-    with _readable(source, "CSV"):
-        frame = pl.read_csv(source.path, infer_schema_length=None)
-    return _log(source, frame.to_dicts())
+    limit = csv.field_size_limit(_LARGEST_NAMES)  # a transcript may be in a cell
+    try:
+        with source.opened() as file:
+            content = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
+            names, *rows = [row for row in csv.reader(content, strict=True) if row] or [[]]
+    except (csv.Error, UnicodeDecodeError):
+        raise _unreadable(source, "CSV") from None
+    finally:
+        csv.field_size_limit(limit)
+    if len(set(names)) < len(names) or any(len(row) != len(names) for row in rows):
+        raise _unreadable(source, "CSV")
+    columns = [_typed([row[place] for row in rows]) for place in range(len(names))]
+    cells = zip(*columns, strict=True)
+    return log_of_rows(source, [dict(zip(names, row, strict=True)) for row in cells])
+
+
+def _typed(cells: Sequence[str]) -> Sequence[Any]:
+    """A column of whole numbers, numbers, booleans or text, whichever all its cells are.
+
+    An empty cell is none of them, and missing.
+    """
+    told = [cell for cell in cells if cell]
+    for pattern, read in _CELLS:
+        if all(map(pattern.fullmatch, told)):
+            return [read(cell) if cell else None for cell in cells]
+    return [cell or None for cell in cells]
 
 
 def read_parquet(source: Source) -> EvalLog:
@@ -59,34 +97,42 @@ def read_parquet(source: Source) -> EvalLog:
             f"the file {source} has {size:,} bytes of names of items, and at most "
             f"{_LARGEST_NAMES:,} are read; give items shorter names."
         )
-    return _log(source, frame.to_dicts())
+    return log_of_rows(source, frame.to_dicts())
 
 
 def read_json_lines(source: Source) -> EvalLog:
     """One JSON object for each item."""
-    return _log(source, [line for _, line in source.lines()])
+    return log_of_rows(source, [line for _, line in source.lines()])
 
 
-def _log(source: Source, rows: Sequence[Mapping[str, Any]]) -> EvalLog:
+def log_of_rows(source: Source | Frame, rows: Sequence[Mapping[str, Any]]) -> EvalLog:
+    """The rows of a table, with the column of items and that of categories that are named."""
     if not rows:
         return EvalLog([])
     names = list(dict.fromkeys(name for row in rows for name in row))
-    item = _item_column(source, names)
+    item, by = _item_column(source, names), source.by
+    if by is not None and by not in names:
+        raise InvalidArgument(f"by names {no_column(by, names)}")
     scorers = [
         name
         for name in names
-        if name not in (item, _EPOCH)
+        if name not in (item, by, _EPOCH)
         and any(isinstance(row.get(name), bool | int | float) for row in rows)
     ]
     return EvalLog(
         [
-            Scored(row.get(item), {name: row.get(name) for name in scorers}, row.get(_EPOCH, 1))
+            Scored(
+                row.get(item),
+                {name: row.get(name) for name in scorers},
+                row.get(_EPOCH, 1),
+                category=None if by is None else row.get(by),
+            )
             for row in rows
         ]
     )
 
 
-def _item_column(source: Source, names: Sequence[str]) -> str:
+def _item_column(source: Source | Frame, names: Sequence[str]) -> str:
     if source.key is not None:
         if source.key not in names:
             raise InvalidArgument(f"key names {no_column(source.key, names)}")
@@ -95,8 +141,8 @@ def _item_column(source: Source, names: Sequence[str]) -> str:
         if name in names:
             return name
     raise InvalidArgument(
-        f"the file {source} has no column of items ({', '.join(_ITEMS)}); name the one that has "
-        "them: key= (--key)."
+        f"{source.what} has no column of items ({', '.join(_ITEMS)}); name the one that has them: "
+        "key= (--key)."
     )
 
 

@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import Any, TypedDict, Unpack
+from typing import Any, Literal, TypedDict, Unpack
 
 from holdfast import require
 from holdfast.errors import InvalidArgument
@@ -70,7 +70,8 @@ def read(
     filter: str | None = None,
     *,
     key: str | None = None,
-    epochs: int | None = None,
+    by: str | None = None,
+    epochs: int | Literal["all"] | None = None,
     bounds: tuple[float, float] = (0.0, 1.0),
     partial: bool = False,
     missing: str = "refuse",
@@ -79,19 +80,22 @@ def read(
 
     Without `format` it is found by content. `score` names the scorer and `filter` the pass (a
     filter of lm-evaluation-harness, a prompt of promptfoo, a perturbation of HELM) where there are
-    several, `key` the column of items of a plain table. Tries of one item are averaged over as many
-    `epochs` as the log, or you, declare. An interrupted run is refused unless `partial`, an item
+    several, `key` the column of items of a plain table, and `by` a column or field with categories
+    of items. Tries of one item are averaged over as many `epochs` as the log, or you, declare, or
+    over "all" that there are. An interrupted run is refused unless `partial`, an item
     without a score unless `missing` is "wrong": it then counts as the lower of `bounds`.
     """
-    source = Source(require.file("path", path), key)
+    source = Source(require.file("path", path), key, by)
     low, high = bounds_pair(bounds)
+    every_try = epochs == "all"
     wanted = Wanted(
         score,
         filter,
-        None if epochs is None else require.positive_integer("epochs", epochs),
+        None if epochs is None or every_try else require.positive_integer("epochs", epochs),
         (low, high),
         require.flag("partial", partial),
         require.one_of("missing", ("refuse", "wrong"), missing) == "wrong",
+        every_try,
     )
     try:
         name = _detected(source) if format is None else require.one_of("format", [*FORMATS], format)

@@ -14,7 +14,7 @@ from holdfast.described.question import (
     DescribedParts,
     DescribedQuestion,
     described_answer,
-    is_readable,
+    reads_as_written,
 )
 from holdfast.errors import InvalidArgument, InvalidQuestion, Refused, ToleranceTooTight
 from holdfast.holdout.attach import differing
@@ -91,7 +91,7 @@ def ruled(
     `was_read` tells that it was read from its canonical text.
     """
     ground = desk.ground
-    if ground is None or not (was_read or is_readable(question.text, ground)):
+    if ground is None or not (was_read or reads_as_written(question.text, ground)):
         return None
     found = described_answer(question if was_read else ground.prior.read(question.text), ground)
     return None if found is None or (not together and _is_long(desk, found)) else found

@@ -289,11 +289,17 @@ class Grammar:
 
     def _clip(self, bounded: bool, tree: Operation) -> _Expansion:  # noqa: ARG002 - it names its own
         match tree.args:
-            case (inner, Constant() as low, Constant() as high):
+            case (inner, Constant() as low, Constant() as high) if not isinstance(inner, Constant):
                 place = self._place(inner)
                 beside = constant_millibits(low, place) + constant_millibits(high, place)
                 return beside, [(partial(self._number, False), inner)]
         raise _unknown(tree)
+
+    def _function(self, bounded: bool, tree: Operation) -> _Expansion:  # noqa: ARG002 - it always is
+        """ln, exp or sqrt: the derivation of a clip whose operand is a constant, which has none."""
+        (operand,) = tree.args
+        own = option("number", "constant") + option("function", tree.op)
+        return own, [(partial(self._number, True), operand)]
 
     def _coalesce(self, bounded: bool, tree: Operation) -> _Expansion:
         rule = self._expression(tree.kind, bounded=bounded)
@@ -313,6 +319,7 @@ class Grammar:
 _OPERATIONS: dict[Op, tuple[str, Callable[[Grammar, bool, Operation], _Expansion]]] = {
     **{Op(sign): ("arithmetic", Grammar._arithmetic) for sign in PRODUCTIONS["arithmetic"]},
     **{Op(name): ("part", Grammar._part) for name in PRODUCTIONS["part of a moment"]},
+    **{Op(name): ("clip", Grammar._function) for name in PRODUCTIONS["function"]},
     Op.ABS: ("absolute", Grammar._single),
     Op.NEGATE: ("negate", Grammar._single),
     Op.INDICATOR: ("indicator", Grammar._single),

@@ -2,7 +2,8 @@
 
 Rounding to nearest is monotone, so the ends computed here in the order the engines compute the
 values enclose every value an engine can produce: nothing is widened and nothing escapes.
-An end that is not finite means "no bound known".
+An end that is not finite means "no bound known". Only ln and exp are not monotone in the last bits:
+their ends are moved outwards by what they may be wrong.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+from holdfast.question.elementary import MOST_EXPONENT, PRECISION, exp_of, ln_of
 from holdfast.question.expression import (
     Column,
     Constant,
@@ -22,7 +24,9 @@ from holdfast.question.expression import (
 
 __all__ = [
     "ARITHMETIC",
+    "ELEMENTARY",
     "Range",
+    "error_of",
     "few_values",
     "may_be_nan",
     "range_of",
@@ -48,6 +52,7 @@ class Range(NamedTuple):
 
 
 ARITHMETIC = frozenset({Op.ADD, Op.SUBTRACT, Op.MULTIPLY, Op.DIVIDE})
+ELEMENTARY = frozenset({Op.LN, Op.EXP, Op.SQRT})
 
 _EVERYTHING = Range(-math.inf, math.inf)
 _UNIT = Range(0.0, 1.0)
@@ -139,6 +144,82 @@ def may_be_nan(expression: Expression) -> bool:
     return here or any(may_be_nan(arg) for arg in expression.args)
 
 
+def error_of(expression: Expression) -> float:
+    """A bound on what ln and exp, which are not exact, change in the value of any row.
+
+    All else is what doubles are by definition: sums are rounded, and comparisons are of these.
+    """
+    return _error(expression).most(_size(expression).high)
+
+
+class _Error(NamedTuple):
+    """A value is computed as its multiple by 1 +- `relative`, and at most `absolute` from that."""
+
+    relative: float
+    absolute: float
+
+    def most(self, size: float) -> float:
+        """How far a value of at most this size may be off."""
+        return _product(self.relative, size) + self.absolute
+
+
+_EXACT = _Error(0.0, 0.0)
+
+
+@bottom_up
+def _error(expression: Expression) -> _Error:
+    if not isinstance(expression, Operation) or expression.kind is not ValueKind.NUMBER:
+        return _EXACT
+    operands = _values(expression)
+    errors = [_error(each) for each in operands]
+    if expression.op not in (Op.LN, Op.EXP) and not any(map(any, errors)):
+        return _EXACT
+    return _combined_error(expression, errors, [_size(each) for each in operands])
+
+
+def _combined_error(node: Operation, errors: list[_Error], sizes: list[Range]) -> _Error:
+    relative, absolute = errors[0]
+    match node.op:
+        case Op.ADD | Op.SUBTRACT:
+            pairs = zip(errors, sizes, strict=True)
+            relative, absolute = 0.0, sum(error.most(size.high) for error, size in pairs)
+        case Op.CLIP:
+            relative, absolute = 0.0, errors[0].most(_size(node).high)
+        case Op.MULTIPLY:
+            relative += errors[1].relative
+            beside = _product(errors[1].absolute, sizes[0].high)
+            absolute = _product(absolute, sizes[1].high) + beside
+        case Op.DIVIDE:
+            relative += errors[1].relative
+            beside = _product(errors[1].absolute, _size(node).high)
+            absolute = _quotient(absolute + beside, sizes[1].low)
+        case Op.LN:
+            relative, absolute = PRECISION, relative + _quotient(absolute, sizes[0].low)
+        case Op.EXP:
+            relative, absolute = PRECISION + errors[0].most(sizes[0].high), exp_of(-MOST_EXPONENT)
+        case Op.SQRT:
+            absolute = math.sqrt(absolute)
+        case _:  # one of them is chosen
+            relative = max(each.relative for each in errors)
+            absolute = max(each.absolute for each in errors)
+    return _Error(relative, absolute)
+
+
+def _size(expression: Expression) -> Range:
+    """The least and the greatest distance of a value from 0."""
+    return _absolute(range_of(expression))
+
+
+def _product(error: float, size: float) -> float:
+    return error * size if error else 0.0
+
+
+def _quotient(error: float, size: float) -> float:
+    if not error:
+        return 0.0
+    return error / size if size else math.inf
+
+
 def _values(node: Operation) -> list[Expression]:
     """The operands whose values the result is made of: not a CASE's conditions, not NULL."""
     operands = node.args if node.op is not Op.CASE else (*node.args[1:-1:2], node.args[-1])
@@ -165,8 +246,17 @@ def _combine(op: Op, ranges: list[Range]) -> Range:
         case Op.LEAST | Op.GREATEST:
             end = min if op is Op.LEAST else max
             return Range(end(each.low for each in ranges), end(each.high for each in ranges))
+        case Op.LN | Op.EXP | Op.SQRT:
+            return _elementary(op, ranges[0])
         case _:
             return _arithmetic(op, *ranges)
+
+
+def _elementary(op: Op, of: Range) -> Range:
+    if op is Op.SQRT:
+        return Range(math.sqrt(of.low), math.sqrt(of.high))
+    low, high = (ln_of(end) if op is Op.LN else exp_of(end) for end in of)
+    return Range(low - 2 * PRECISION * abs(low), high + 2 * PRECISION * abs(high))
 
 
 def _arithmetic(op: Op, left: Range, right: Range) -> Range:

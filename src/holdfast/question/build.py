@@ -19,10 +19,11 @@ import math
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
-from holdfast.errors import InvalidQuestion
-from holdfast.question.bounds import Range, range_of, shows_column
+from holdfast.errors import InvalidQuestion, NotBounded
+from holdfast.question.bounds import ELEMENTARY, Range, range_of, shows_column
+from holdfast.question.elementary import MOST_EXPONENT, exp_of, ln_of
 from holdfast.question.expression import Constant, Expression, Op, Operation, ValueKind
-from holdfast.question.text import text_of
+from holdfast.question.text import numeral, text_of
 
 __all__ = [
     "FALSE",
@@ -65,8 +66,20 @@ _OPPOSITE = {
     Op.ABOVE: Op.AT_MOST,
     Op.AT_LEAST: Op.BELOW,
 }
+_OF_NUMBERS: dict[Op, Callable[[float], float]] = {
+    Op.ABS: abs,
+    Op.LN: ln_of,
+    Op.EXP: exp_of,
+    Op.SQRT: math.sqrt,
+}
+# What the operand's range must be, in words, and a clip that makes it so.
+_DOMAINS = {
+    Op.LN: ("begins above 0 and ends", "0.01, 100"),
+    Op.EXP: (f"ends at {numeral(MOST_EXPONENT)} at most", "-10, 10"),
+    Op.SQRT: ("begins at 0 or above", "0, 100"),
+}
 _OPERAND = {
-    Op.ABS: ValueKind.NUMBER,
+    **dict.fromkeys(_OF_NUMBERS, ValueKind.NUMBER),
     Op.LENGTH: ValueKind.TEXT,
     Op.LOWER: ValueKind.TEXT,
     Op.UPPER: ValueKind.TEXT,
@@ -187,15 +200,38 @@ def like(operand: Expression, pattern: str) -> Expression:
 
 
 def function(op: Op, operand: Expression) -> Expression:
-    """ABS, LENGTH, LOWER, UPPER or a part of a date."""
+    """ABS, LN, EXP, SQRT, LENGTH, LOWER, UPPER or a part of a date."""
     wanted = _OPERAND[op]
     if wanted is ValueKind.NUMBER:
         operand = as_number(operand, f"'{op}'")
+        if op in ELEMENTARY:
+            _require_domain(op, operand)
         value = _value(operand)
-        return Operation(op, (operand,)) if value is None else constant(abs(value))
+        return Operation(op, (operand,)) if value is None else constant(_OF_NUMBERS[op](value))
     if operand.kind is not wanted:
         raise InvalidQuestion(f"'{op}' needs {wanted}, and {_described(operand)}.")
     return Operation(op, (operand,))
+
+
+def _require_domain(op: Op, operand: Expression) -> None:
+    """Refuse a function of values for which it is not a number: no row may decide that."""
+    low, high = range_of(operand)
+    match op:
+        case Op.LN:
+            inside = low > 0 and math.isfinite(high)
+        case Op.EXP:
+            inside = high <= MOST_EXPONENT
+        case _:
+            inside = low >= 0
+    if not inside:
+        wanted, example = _DOMAINS[op]
+        shown = _shown(operand)
+        ends = [numeral(end) if math.isfinite(end) else "no known bound" for end in (low, high)]
+        raise NotBounded(
+            f"'{op}' needs a value whose range {wanted}, and that of {shown} is from {ends[0]} "
+            f"to {ends[1]}; write {op}(clip({shown}, {example})) with ends of your own, or declare "
+            "the bounds of its columns."
+        )
 
 
 def extreme(op: Op, operands: Sequence[Expression]) -> Expression:
@@ -266,8 +302,12 @@ def case(
 def _described(operand: Expression) -> str:
     if isinstance(operand, Constant):
         return f"{operand.kind} was given"
-    shown = text_of(operand)
-    return f"{shown if len(shown) <= 60 else shown[:57] + '...'} is {operand.kind}"
+    return f"{_shown(operand)} is {operand.kind}"
+
+
+def _shown(operand: Expression) -> str:
+    text = text_of(operand)
+    return text if len(text) <= 60 else text[:57] + "..."
 
 
 def _condition(operand: Expression, place: str) -> Expression:

@@ -5,6 +5,9 @@ total: for every row it gives a value of its kind or NULL, and nothing in the da
 
 * Numbers are IEEE doubles, infinities included. NaN does not exist: it is NULL wherever it would
   appear (a NaN in a column, inf - inf, 0 * inf). Anything divided by zero is NULL.
+* LN needs a value that is above 0 by its range, SQRT one that is not below 0, EXP one of at most
+  690: any other is refused before there is a row. They are the same to the last bit on every
+  engine, and within one part in 2^51 of the true value.
 * Conditions follow SQL's three-valued logic. Every operation gives NULL for a NULL operand, except
   AND/OR (a false, or a true, decides alone), IS NULL, COALESCE and CASE (NULL chooses no branch).
 * Text is compared by its bytes; LOWER and UPPER change the letters A-Z only, LENGTH counts code
@@ -91,6 +94,9 @@ class Op(StrEnum):
     DIVIDE = "/"
     NEGATE = "negate"
     ABS = "abs"
+    LN = "ln"
+    EXP = "exp"
+    SQRT = "sqrt"
     LEAST = "least"
     GREATEST = "greatest"
     CLIP = "clip"

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from holdfast.errors import InvalidQuestion
 from holdfast.question import build
-from holdfast.question.bounds import range_of
+from holdfast.question.bounds import ELEMENTARY, range_of
 from holdfast.question.columns import Schema
 from holdfast.question.expression import Constant, Expression, Op, ValueKind
 from holdfast.question.safe_text import CHAINS, TextToken, read_sql, read_words
@@ -42,6 +42,9 @@ _COMPARISONS = {
 }
 _FUNCTIONS = {
     "Abs": Op.ABS,
+    "Ln": Op.LN,
+    "Exp": Op.EXP,
+    "Sqrt": Op.SQRT,
     "Lower": Op.LOWER,
     "Upper": Op.UPPER,
     "Length": Op.LENGTH,
@@ -101,7 +104,9 @@ class _Reader:
             )
         if name in _FUNCTIONS:
             op = _FUNCTIONS[name]
-            return build.function(op, self.read(node.this, bounded and op is Op.ABS))
+            # Declared bounds apply inside ln, exp and sqrt wherever these stand: they need some.
+            within = op in ELEMENTARY or (bounded and op is Op.ABS)
+            return build.function(op, self.read(node.this, within))
         return _READERS[name](self, node, bounded)
 
     def _chain(self, node: _Node, bounded: bool) -> Expression:

@@ -47,6 +47,10 @@ _NOT_HERE = (
     "cannot be used in a question; docs/questions.md says what can, and a column of an unusual "
     "name is written in double quotes."
 )
+_LOGARITHM = (
+    "There is no 'log' in questions, since its base differs from one system to the next; did you "
+    "mean ln, the natural logarithm? To the base 10 it is ln(x) / ln(10)."
+)
 _WHITESPACE = frozenset("\t\n\r ")
 _INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 
@@ -200,6 +204,8 @@ def _check_nesting(kinds: Sequence[str]) -> None:
 
 
 def _check_nodes(expression: exp.Expression) -> None:
+    from sqlglot import exp
+
     allowed = _allowed_nodes()
     pending = [(expression, 1)]
     while pending:
@@ -208,6 +214,8 @@ def _check_nodes(expression: exp.Expression) -> None:
             raise InvalidQuestion(f"The question is more than {MAX_DEPTH} levels deep.")
         arguments = allowed.get(type(node))
         if arguments is None or node.comments:
+            if isinstance(node, exp.Log):
+                raise InvalidQuestion(_LOGARITHM)
             raise InvalidQuestion(f"{_quoted(_name(node))} {_NOT_HERE}")
         for name, value in node.args.items():
             if value and name not in arguments:
@@ -244,7 +252,7 @@ def _allowed_nodes() -> dict[type[exp.Expression], frozenset[str]]:
     several: list[type[exp.Expression]]
     unary = [exp.Avg, exp.Paren, exp.Neg, exp.Not, exp.Abs, exp.Lower, exp.Upper, exp.Length]
     unary += [exp.Year, exp.Month, exp.Day, exp.Hour, exp.Minute, exp.DayOfWeekIso]
-    unary += [exp.Column, exp.Boolean, exp.Null, exp.Var]
+    unary += [exp.Ln, exp.Exp, exp.Sqrt, exp.Column, exp.Boolean, exp.Null, exp.Var]
     binary = [exp.And, exp.Or, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Is, exp.Extract, exp.Nullif]
     binary += [exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE]
     several = [exp.Coalesce, exp.In, exp.Anonymous]

@@ -130,6 +130,10 @@ class SqlLanguage:
         """One operation."""
         return self.dialect.operation(op, args)
 
+    def harmless(self, op: Op, left: str, right: str) -> str:
+        """Arithmetic on numbers for which nothing fails."""
+        return _infix(op, [left, right])
+
     def like(self, value: str, pattern: str) -> str:
         """Whether text fits a pattern."""
         return self.dialect.like(value, pattern)
@@ -178,6 +182,7 @@ _SPELLING: _Spelling = {
     Op.NOT: lambda _op, args: f"(NOT {args[0]})",
     Op.NEGATE: lambda _op, args: f"(-{args[0]})",
     Op.ABS: lambda _op, args: f"abs({args[0]})",
+    Op.SQRT: lambda _op, args: f"sqrt({args[0]})",
     Op.IS_NULL: lambda _op, args: f"({args[0]} IS NULL)",
     Op.COALESCE: lambda _op, args: f"coalesce({', '.join(args)})",
     Op.CLIP: _clip,

@@ -24,6 +24,7 @@ from typing import Generic, Protocol, TypeGuard, TypeVar
 from holdfast.errors import InvalidQuestion
 from holdfast.question import build
 from holdfast.question.bounds import ARITHMETIC, may_be_nan, range_of
+from holdfast.question.elementary import MOST_EXPONENT, exp, ln
 from holdfast.question.expression import (
     Column,
     Constant,
@@ -69,6 +70,10 @@ class Language(Protocol[_T]):
         """One operation, except LEAST, GREATEST and LIKE. Arithmetic may give NaN here."""
         ...
 
+    def harmless(self, op: Op, left: _T, right: _T) -> _T:
+        """Arithmetic on numbers of which no result is too large, too small or NaN."""
+        ...
+
     def like(self, value: _T, pattern: str) -> _T:
         """Whether text fits a pattern of % (any run of characters) and _ (exactly one)."""
         ...
@@ -105,6 +110,8 @@ class Writer(Generic[_T]):
         if may_be_nan(expression):
             code, level = self._name(expression, raw=True)
             return self.language.without_nan(code), level
+        if expression.op in (Op.LN, Op.EXP):
+            return self._name(expression, raw=True)  # in many steps, which are written once
         return self._steps(expression)
 
     def _raw(self, expression: Expression) -> tuple[_T, int]:
@@ -118,18 +125,22 @@ class Writer(Generic[_T]):
         if not isinstance(expression, Operation):
             return self._write(expression)
         if (expression, raw) not in self._named:
-            code, level = self._steps(expression) if raw else self._write(expression)
-            if level >= _MOST_STAGES:
-                raise InvalidQuestion(
-                    f"The question has more than {_MOST_STAGES} steps that each need the one "
-                    "before, such as quotients of quotients; make it smaller."
-                )
-            while len(self.stages) <= level:
-                self.stages.append({})
-            name = f"s{level}_{len(self.stages[level])}"
-            self.stages[level][name] = code
-            self._named[expression, raw] = self.language.named(name), level + 1
+            written = self._steps(expression) if raw else self._write(expression)
+            self._named[expression, raw] = self.name_code(*written)
         return self._named[expression, raw]
+
+    def name_code(self, code: _T, level: int) -> tuple[_T, int]:
+        """Code that needs so many stages under a name, which needs one more."""
+        if level >= _MOST_STAGES:
+            raise InvalidQuestion(
+                f"The question has more than {_MOST_STAGES} steps that each need the one "
+                "before, such as quotients of quotients; make it smaller."
+            )
+        while len(self.stages) <= level:
+            self.stages.append({})
+        name = f"s{level}_{len(self.stages[level])}"
+        self.stages[level][name] = code
+        return self.language.named(name), level + 1
 
     def _steps(self, node: Operation) -> tuple[_T, int]:
         match node.op:
@@ -147,6 +158,8 @@ class Writer(Generic[_T]):
                 written = [self._name(clipped), *(self._write(end) for end in ends)]
             case Op.DIVIDE:
                 return self._quotient(*node.args)
+            case Op.LN | Op.EXP:
+                return self._elementary(node)
             case op if op in self.language.named_operands:
                 written = [self._operand(node, arg) for arg in node.args]
             case _:
@@ -173,6 +186,17 @@ class Writer(Generic[_T]):
         if _may_be_zero(divisor):
             b = self._when((Op.UNEQUAL, b, self.language.constant(_ZERO), b))
         return self.language.operation(Op.DIVIDE, [a, b]), max(level_a, level_b)
+
+    def _elementary(self, node: Operation) -> tuple[_T, int]:
+        """ln or exp, in the steps of `holdfast.question.elementary`."""
+        (operand,) = node.args
+        function = ln if node.op is Op.LN else exp
+        if node.op is Op.EXP:
+            operand = build.clip(operand, -MOST_EXPONENT, MOST_EXPONENT)
+        low, high = range_of(operand)
+        term = _Term(self, *self._name(operand))
+        result = function(term, low, high, _Term.chosen, _Term.named)
+        return result.code, result.level
 
     def _shorter(self, case: Operation) -> Operation:
         """The same CASE, its last branches a named one, and so on, until it has few branches."""
@@ -202,6 +226,50 @@ class Writer(Generic[_T]):
         for op, left, right, value in branches:
             args += [self.language.operation(op, [left, right]), value]
         return self.language.operation(Op.CASE, [*args, self.language.constant(_NULL)])
+
+
+@dataclass(frozen=True, slots=True)
+class _Term(Generic[_T]):
+    """A number in code that needs so many stages; arithmetic on it is known to be harmless."""
+
+    writer: Writer[_T]
+    code: _T
+    level: int
+
+    def __add__(self, other: _Term[_T] | float, /) -> _Term[_T]:
+        return self._with(Op.ADD, other)
+
+    def __sub__(self, other: _Term[_T] | float, /) -> _Term[_T]:
+        return self._with(Op.SUBTRACT, other)
+
+    def __mul__(self, other: _Term[_T] | float, /) -> _Term[_T]:
+        return self._with(Op.MULTIPLY, other)
+
+    def __truediv__(self, other: _Term[_T] | float, /) -> _Term[_T]:
+        return self._with(Op.DIVIDE, other)
+
+    def named(self) -> _Term[_T]:
+        """The number under a name: what is mentioned more than once."""
+        return _Term(self.writer, *self.writer.name_code(self.code, self.level))
+
+    def chosen(self, least: float, then: float, otherwise: float) -> _Term[_T]:
+        """One of two constants: `then` where the number is at least `least`."""
+        language = self.writer.language
+        limit, *values = (
+            language.constant(build.constant(each)) for each in (least, then, otherwise)
+        )
+        code = language.operation(
+            Op.CASE, [language.operation(Op.AT_LEAST, [self.code, limit]), *values]
+        )
+        return _Term(self.writer, code, self.level)
+
+    def _with(self, op: Op, other: _Term[_T] | float) -> _Term[_T]:
+        language = self.writer.language
+        if isinstance(other, float):
+            code, level = language.constant(build.constant(other)), 0
+        else:
+            code, level = other.code, other.level
+        return _Term(self.writer, language.harmless(op, self.code, code), max(self.level, level))
 
 
 _ZERO = build.constant(0.0)

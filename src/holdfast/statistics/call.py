@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     )
     from holdfast.statistics.moments import correlation, covariance, std, variance
     from holdfast.statistics.quantile import median, quantile
+    from holdfast.statistics.rmse import rmse
     from holdfast.statistics.robust import catoni
     from holdfast.statistics.scores import (
         accuracy,
@@ -55,6 +56,7 @@ __all__ = [
     "median",
     "proportion",
     "quantile",
+    "rmse",
     "std",
     "sum",
     "variance",
@@ -65,6 +67,7 @@ _FAMILIES = (
     "averages",
     "quantile",
     "moments",
+    "rmse",
     "scores",
     "robust",
     "vectors",

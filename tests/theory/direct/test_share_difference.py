@@ -72,7 +72,8 @@ def test_exact_coverage_at_every_pair_of_shares(n1: int, n2: int, q: float) -> N
 
 def _wald(n1: int, i: int, n2: int, j: int, log_q: float) -> float:
     p1, p2 = i / n1, j / n2
-    return p1 - p2 - norm.isf(math.exp(log_q)) * math.sqrt(p1 * (1 - p1) / n1 + p2 * (1 - p2) / n2)
+    z = float(norm.isf(math.exp(log_q)))
+    return p1 - p2 - z * math.sqrt(p1 * (1 - p1) / n1 + p2 * (1 - p2) / n2)
 
 
 @pytest.mark.parametrize("q", [0.025, 5e-4, 1e-7])

@@ -77,6 +77,13 @@ GOLDEN = [
         1e-7,
         "mpmath, the double binomial sum and both roots, 30 digits",
     ),
+    Golden(
+        "paired_score_lower",
+        {"n": 24, "b": 4, "c": 6, "log_q": -3.6888794541139363},
+        -0.3523,
+        0.015,  # cells of theta and d are not divided further
+        "every sample listed, 400 values of d in mpmath's box, theta0 in steps of 0.0005",
+    ),
     Golden("sign_test_log_p", {"b": 40, "c": 20}, -4.999006145682472, 1e-9, "golden.json"),
     Golden(
         "group_difference_lower",

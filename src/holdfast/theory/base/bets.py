@@ -33,6 +33,7 @@ __all__ = [
     "centred",
     "counted",
     "counted_pairs",
+    "even_odds_log_p",
     "exact_values",
     "first_kept",
     "fixed_lower_odds",
@@ -63,6 +64,7 @@ _LOWEST, _HIGHEST = -300, 40
 # So many factors at a time: small samples need few calls, large ones stay in a cache.
 _TOGETHER = 2**16
 _STEPS = [2.0 ** (0.75 * j) for j in range(9)]
+_EQUAL = [1 / len(_STEPS)] * len(_STEPS)
 
 
 def unit_values(values: ArrayLike, *, up: bool = False) -> Array:
@@ -172,12 +174,24 @@ def lower_odds(tally: Tally, log_q: float) -> float:
     that stakes are; the tops are powers of 2.)
     """
     L = -require.log_probability("log_q", log_q)
+    return _least_kept(tally, L, partial(_cell_stakes, tally, L), _EQUAL)
+
+
+def even_odds_log_p(tally: Tally, log_q: float) -> float:
+    """ln of a p-value of "the odds are at most 1", by the bets with which `lower_odds` tests 1.
+
+    One over capital that cannot grow on average (Markov), of the bets for 1 as the top of a cell
+    and as the bottom of the next, whichever is less: where it is at most e^{log_q}, and nearly
+    nowhere else, the bound is above 1.
+    """
+    L = -require.log_probability("log_q", log_q)
+    least = min(log_bets(tally, _cell_stakes(tally, L, cell), _EQUAL, 1.0) for cell in (-1, 0))
+    return min(0.0, -least)
+
+
+def _cell_stakes(tally: Tally, L: float, cell: int) -> list[float]:
     unit = math.sqrt(2.0 * (L + 2.5) * math.sqrt(2.0) * tally.root / max(tally.units, 1))
-
-    def stakes(cell: int) -> list[float]:
-        return [min(1.0, unit * math.sqrt(2.0**cell) * step) for step in _STEPS]
-
-    return _least_kept(tally, L, stakes, [1 / len(_STEPS)] * len(_STEPS))
+    return [min(1.0, unit * math.sqrt(2.0**cell) * step) for step in _STEPS]
 
 
 def odds_interval(below: Tally, above: Tally, log_p: float) -> Interval:

@@ -15,6 +15,7 @@ from holdfast import require
 from holdfast.theory.base.bets import (
     Tally,
     counted,
+    even_odds_log_p,
     fixed_lower_odds,
     level_share,
     log_bets,
@@ -28,6 +29,7 @@ from holdfast.theory.base.safeside import round_up
 from holdfast.theory.base.theorem import theorem
 
 __all__ = [
+    "above_half_log_p",
     "bet_excess",
     "bet_interval",
     "bet_lower",
@@ -70,6 +72,11 @@ def bounded_mean_interval(
 ) -> Interval:
     """The two-sided interval, rounded outwards; [0, 1] without rows."""
     return enclosed_mean_interval(values, values, log_p, times)
+
+
+def above_half_log_p(values: ArrayLike, log_q: float, times: ArrayLike | None = None) -> float:
+    """ln of a p-value of "the average mean is at most 1/2", by the bets of `bounded_mean_lower`."""
+    return even_odds_log_p(Tally.of_values(*counted(times, unit_values(values))), log_q)
 
 
 def histogram_mean_interval(counts: ArrayLike, log_p: float) -> Interval:

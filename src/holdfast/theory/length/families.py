@@ -212,8 +212,6 @@ class Pattern:
     share: Fraction | None = None
 
     def __post_init__(self) -> None:
-        if self.depth is None:
-            object.__setattr__(self, "depth", min(PATTERN_DEPTH, len(self.factors)))
         pattern_weight(self.factors, 0, self.tiers, self.contrasts)
         if self.share is not None and not 0 < self.share <= 1:
             raise InvalidArgument(
@@ -223,8 +221,7 @@ class Pattern:
     @property
     def tiers(self) -> int:
         """The deepest of its tiers."""
-        assert self.depth is not None
-        return self.depth
+        return min(PATTERN_DEPTH, len(self.factors)) if self.depth is None else self.depth
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,17 +304,16 @@ class Family:
                 f"{len(self.segments)} segments are declared and no outcome; "
                 "declare what is measured too."
             )
-        if self.weight is None:
-            usual = SEGMENTS_WEIGHT if self.outcomes else PLANNED_WEIGHT
-            usual = usual if self.patterns or self.outcomes else Fraction(0)
-            object.__setattr__(self, "weight", usual)
         unplanned_millibits(self.plan_weight)
 
     @property
     def plan_weight(self) -> Fraction:
         """The plan's part of the prior."""
-        assert self.weight is not None
-        return self.weight
+        if not self.patterns and not self.outcomes:
+            return Fraction(0)
+        if self.weight is not None:
+            return self.weight
+        return SEGMENTS_WEIGHT if self.outcomes else PLANNED_WEIGHT
 
     @property
     def unplanned_millibits(self) -> int:

@@ -188,6 +188,9 @@ PRODUCTIONS: Mapping[str, Mapping[str, int]] = MappingProxyType(
             "length": 1,
         },
         "arithmetic": {"-": 370, "/": 245, "+": 185, "*": 200},
+        # In place of a clip of a constant, which is a constant and never written as a clip: the
+        # row of numbers is full, and what was priced before keeps its price.
+        "function": {"ln": 500, "exp": 250, "sqrt": 250},
         "part of a moment": {
             "hour": 330,
             "weekday": 300,
