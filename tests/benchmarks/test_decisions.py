@@ -7,9 +7,9 @@ from functools import partial
 import numpy as np
 import polars as pl
 import pytest
+from benchmarks.decisions import Decision, Rows, Study, Tally, explorer, run
 
 from benchmarks import decisions
-from benchmarks.decisions import Decision, Rows, Study, Tally, explorer, run
 
 ROWS, SESSIONS = 5_000, 2
 

@@ -15,7 +15,14 @@ from holdfast.prior.parts import Part, parts_of
 from holdfast.question.columns import Schema
 from holdfast.question.expression import ColumnType
 from holdfast.question.text import identifier
-from holdfast.theory.length.families import Average, HalfLine, Instance, Pair, Planned, Rest
+from holdfast.theory.length.families import (
+    AverageInstance,
+    HalfLineInstance,
+    Instance,
+    PairInstance,
+    PlannedInstance,
+    RestInstance,
+)
 
 TYPES = {
     "late": ColumnType.BOOLEAN,
@@ -72,29 +79,26 @@ def _among(conditions: Iterable[str]) -> str:
 
 def text_of_instance(instance: Instance) -> str:
     match instance:
-        case Average(outcome, conditions):
+        case AverageInstance(outcome, conditions):
             return f"avg({OUTCOMES[outcome]})" + _among(_equal(*each) for each in conditions)
-        case Rest(outcome, segment, value, where):
+        case RestInstance(outcome, segment, value, where):
             group = _equal(segment, value)
-        case HalfLine(outcome, segment, value, where):
+        case HalfLineInstance(outcome, segment, value, where):
             group = f"{identifier(SEGMENTS[segment])} >= {value + 1}"
-        case Pair(outcome, segment, first, second, where):
+        case PairInstance(outcome, segment, first, second, where):
             sides = (
                 f"avg({OUTCOMES[outcome]}) where {_equal(segment, v)}" for v in (first, second)
             )
             return f"difference({', '.join(sides)})" + _among(
                 _equal(*each) for each in [where] if each
             )
-        case Planned(pattern, conditions, contrast):
+        case PlannedInstance(pattern, conditions, contrast):
             factors = (("origin", "month"), ("paid",), ())[pattern]
             named = (_equal(SEGMENTS.index(factors[factor]), value) for factor, value in conditions)
             arms = "high", "low"
-            base = (
-                f"difference(avg(late) where arm = '{arms[contrast]}', avg(late) where arm = 'control')"
-                if pattern == 0
-                else ("median(delay)", "avg(late)")[pattern - 1]
-            )
-            return base + _among(named)
+            sides = (f"avg(late) where arm = '{arm}'" for arm in (arms[contrast], "control"))
+            base = f"difference({', '.join(sides)})", "median(delay)", "avg(late)"
+            return base[pattern] + _among(named)
     further = [_equal(*where)] if where else []
     return f"difference(avg({OUTCOMES[outcome]}) where {group}, rest)" + _among(further)
 

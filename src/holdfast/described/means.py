@@ -74,6 +74,7 @@ __all__ = [
     "of_groups",
     "on_grid",
     "paired_look",
+    "share_contrast_look",
 ]
 
 

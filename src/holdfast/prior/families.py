@@ -24,15 +24,15 @@ from holdfast.statistics.averages import arms_of
 from holdfast.statistics.bind import bind, named_call
 from holdfast.statistics.entry import Call, Table
 from holdfast.theory.length.families import (
-    Average,
+    AverageInstance,
     Condition,
     Family,
-    HalfLine,
+    HalfLineInstance,
     Instance,
-    Pair,
+    PairInstance,
     Pattern,
-    Planned,
-    Rest,
+    PlannedInstance,
+    RestInstance,
     Segment,
     plan_millibits,
 )
@@ -108,14 +108,14 @@ class DeclaredFamily:
             return
         match part.kind, part.trees:
             case "mean", _ if len(conditions) <= 2:
-                yield Average(outcome, conditions)
+                yield AverageInstance(outcome, conditions)
             case "contrast", (_, first, second) if len(conditions) <= 1:
                 where = conditions[0] if conditions else None
                 yield from self._contrasts(outcome, first, second, where)
 
     def _conditions(self, part: Part) -> tuple[Condition, ...] | None:
         """The conditions of a `where` as values of different segments; None if they are not."""
-        found = [self.places.get(each) for each in conjuncts(part.where)]
+        found = [self.places.get(each) for each in _conjuncts(part.where)]
         known = tuple(sorted(each for each in found if each is not None))
         if len(known) < len(found) or len({segment for segment, _ in known}) < len(known):
             return None
@@ -129,14 +129,15 @@ class DeclaredFamily:
         for condition, opposite in ((first, second), (second, first)):
             if build.negation(condition) != opposite:
                 continue
-            for kind, known in ((Rest, self.places), (HalfLine, self.half_lines)):
+            for kind, known in ((RestInstance, self.places), (HalfLineInstance, self.half_lines)):
                 place = known.get(condition)
                 if place is not None and self._is_apart(outcome, place[0], where):
                     yield kind(outcome, *place, where)
-        if one is not None and other is not None and one[0] == other[0] and one != other:
-            if self._is_apart(outcome, one[0], where):
-                low, high = sorted((one[1], other[1]))
-                yield Pair(outcome, one[0], low, high, where)
+        if one is None or other is None or one[0] != other[0] or one == other:
+            return
+        if self._is_apart(outcome, one[0], where):
+            low, high = sorted((one[1], other[1]))
+            yield PairInstance(outcome, one[0], low, high, where)
 
     def _is_apart(self, outcome: int, segment: int, where: Condition | None) -> bool:
         """Whether a segment is neither what is measured nor the further condition."""
@@ -181,17 +182,17 @@ class _Pattern:
         for contrast, own in enumerate(self.parts):
             if replace(part, where=None) != replace(own, where=None):
                 continue
-            base = conjuncts(own.where)
-            further = [each for each in conjuncts(part.where) if each not in base]
+            base = _conjuncts(own.where)
+            further = [each for each in _conjuncts(part.where) if each not in base]
             places = [self.places.get(each) for each in further]
             known = tuple(sorted(each for each in places if each is not None))
             apart = len({factor for factor, _ in known}) == len(places)
-            whole = set(base) <= set(conjuncts(part.where))
+            whole = set(base) <= set(_conjuncts(part.where))
             if apart and whole and len(known) == len(places) <= self.counted.tiers:
-                yield Planned(number, known, contrast)
+                yield PlannedInstance(number, known, contrast)
 
 
-def conjuncts(where: Expression | None) -> tuple[Expression, ...]:
+def _conjuncts(where: Expression | None) -> tuple[Expression, ...]:
     """The conditions that must all hold."""
     if where is None:
         return ()

@@ -319,8 +319,8 @@ def _bind_effect(call: Call, table: Table) -> Difference | Paired | Average | Co
     if len(arms) > 1:
         raise InvalidQuestion(
             f"An effect compares two arms, and {text_of(table.expression(arm))} has "
-            f"{len(arms) + 1} values; name one as a condition, as in effect(y, arm = 'b'), which is "
-            "compared with the rest, or two groups with difference(...)."
+            f"{len(arms) + 1} values; name one as a condition, as in effect(y, arm = 'b'), against "
+            "the rest, or two groups with difference(...)."
         )
     sides = (Call("avg", (what,), condition, call.bounds) for condition in arms[0])
     return _bind_difference(Call("difference", tuple(sides), call.where), table)
