@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test campaigns laws lint spark bench bench-large load load-postgres package attacks docs widths lock clean
+.PHONY: demo test campaigns laws lint spark bench bench-large load load-postgres package attacks docs widths decisions lock clean
 
 demo: $(STAMP)
 	$(BIN)/python -m examples.demo
@@ -64,6 +64,10 @@ docs: $(STAMP)
 # Half-widths of described answers beside those of one look: the table of docs/statistics.md.
 widths: $(STAMP)
 	$(BIN)/python -m benchmarks.widths
+
+# Of what explorers want to know, how much is decided: the tables of docs/decisions.md.
+decisions: $(STAMP)
+	$(BIN)/python -m benchmarks.decisions --write
 
 # The locks name versions and hashes, and no registry.
 EXTRAS := charts cluster data docs duckdb evals lab mcp mlflow optuna plots postgres serve sign sklearn dev

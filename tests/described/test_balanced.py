@@ -1,4 +1,4 @@
-"""Balanced accuracy by its description: a joint bet on both classes, whose sizes are told."""
+"""Balanced accuracy by its description: the exact law of both classes' counts, which are told."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import pytest
 from scipy import stats
 
 from holdfast.data.polars import PolarsSample
-from holdfast.described.means import Contrast
+from holdfast.described.means import ShareContrast
 from holdfast.described.rounded import RoundedContrast
-from holdfast.described.rule import Evidence, Told
+from holdfast.described.rule import Evidence, Told, counts
 from tests.described.asking import ground_on, question_on, symbols_of, told
 
 TEXT = "balanced_accuracy(called, positive)"
@@ -61,18 +61,17 @@ def test_it_misses_no_more_than_its_level(rounded: bool) -> None:
     ground = ground_on(PolarsSample(drawn(rng, rows)), rounded=rounded)
     question = question_on(ground, TEXT)
     level = math.log(LEVEL)
-    rule = (RoundedContrast if rounded else Contrast)(rows, level, ((level,), (level,)), True)
+    sizes = ((level,), (level,))
+    rule = (
+        RoundedContrast(rows, level, sizes, True) if rounded else ShareContrast(rows, level, sizes)
+    )
     assert type(question.rule) is type(rule)
     missed = {1.0: 0, TWIN: 0}
     for _ in range(TRIALS):
         sample = PolarsSample(drawn(rng, rows))
-        look = question.look
-        sums = sample.sums(look.sums) if look.sums else []
-        histograms = sample.histograms(look.histograms) if look.histograms else []
-        if isinstance(rule, RoundedContrast):
-            found = rule.found(rule.seen(Evidence(sums, histograms, sample, b"")))
-        else:
-            found = rule.found(rule.seen((histograms[0], histograms[1])))
+        evidence = Evidence(sample.sums(question.look.sums), [], sample, b"")
+        seen = rule.seen(evidence) if isinstance(rule, RoundedContrast) else tuple(counts(evidence))
+        found = rule.found(seen)
         for part in missed:
             missed[part] += not holds(found, part)
     assert missed[1.0] <= stats.binom.isf(1e-9, TRIALS, LEVEL) < missed[TWIN]

@@ -219,6 +219,11 @@ def in_arm(name: str) -> Callable[[Row], bool]:
     return lambda row: row["arm"] == name
 
 
+def in_another_arm(name: str) -> Callable[[Row], bool]:
+    """Rows of the rest: a missing arm is in neither group."""
+    return lambda row: row["arm"] is not None and row["arm"] != name
+
+
 def many(row: Row) -> bool:
     return row["k"] is not None and row["k"] > 4
 
@@ -318,6 +323,20 @@ CASES = [
     Case(
         "difference(avg(z) where arm = 'B', mean(x) where k > 4)",
         _less(among(in_arm("B"), mean_of("z")), among(many, mean_of("x"))),
+    ),
+    Case(
+        "difference(avg(z) where arm = 'A', rest)",
+        _less(among(in_arm("A"), mean_of("z")), among(in_another_arm("A"), mean_of("z"))),
+    ),
+    Case(
+        "difference(avg(z) where arm = 'A', avg(z) where arm = 'B') where k > 4",
+        among(many, _less(among(in_arm("A"), mean_of("z")), among(in_arm("B"), mean_of("z")))),
+    ),
+    Case(
+        "effect(z, arm = 'A') where k > 4",
+        among(
+            many, _less(among(in_arm("A"), mean_of("z")), among(in_another_arm("A"), mean_of("z")))
+        ),
     ),
     Case("auc(p, y)", auc),
     Case("accuracy(new, y)", share(right("new"))),

@@ -32,8 +32,8 @@ from holdfast.prior.parts import Part
 from holdfast.prior.undo import counted_value
 from holdfast.question import build
 from holdfast.question.expression import Constant, Expression, Op, Operation
-from holdfast.question.row import GRID, GRID_ERROR, RowValue
-from holdfast.statistics.mean import within_group
+from holdfast.question.row import GRID, GRID_ERROR, RowValue, row_value
+from holdfast.statistics.mean import expression_of, within_group
 from holdfast.statistics.statistic import ConcentratedMean
 from holdfast.theory.base.bets import level_share
 from holdfast.theory.base.concentration import BoundedMean
@@ -43,6 +43,7 @@ from holdfast.theory.base.safeside import float_above, float_below, round_down, 
 from holdfast.theory.direct.bounded_mean import enclosed_mean_interval
 from holdfast.theory.direct.difference import enclosed_difference_interval
 from holdfast.theory.direct.paired import paired_difference_interval
+from holdfast.theory.direct.share_difference import share_difference_interval
 from holdfast.theory.direct.symbols import (
     STEPS,
     StepSymbol,
@@ -62,6 +63,7 @@ __all__ = [
     "GroupMeanRule",
     "MeanRule",
     "PairedRule",
+    "ShareContrast",
     "StepWindow",
     "are_disjoint",
     "concentrated_look",
@@ -72,6 +74,7 @@ __all__ = [
     "of_groups",
     "on_grid",
     "paired_look",
+    "share_contrast_look",
 ]
 
 
@@ -245,11 +248,7 @@ class Contrast:
 
     @property
     def _sizes(self) -> tuple[GroupSizes, GroupSizes]:
-        # A group is told with its missing rows around it, or has none.
-        first, second = (
-            GroupSizes(self.rows, each, known=len(each) > 1) for each in self.log_sizes
-        )
-        return first, second
+        return _two_sizes(self.rows, self.log_sizes)
 
     def window(self, first: int, second: int) -> StepWindow:
         """Where the difference of groups of these sizes may be."""
@@ -266,6 +265,53 @@ class Contrast:
             )
         boxes = [_by_bets(group, level_share(log_p, 0.5)) for group in groups]
         return difference_interval(*boxes[0], *boxes[1])
+
+
+@dataclass(frozen=True, slots=True)
+class ShareContrast:
+    """The difference of one condition's shares in two disjoint groups of alike rows, exactly.
+
+    Sizes and counts of both groups are told, and the interval is a function of them. A hundredth
+    of the level is for how far the counts may be off. Its range is [-1, 1]; `log_sizes` are those
+    of `GroupSizes`, for each group.
+    """
+
+    rows: int
+    log_p: float
+    log_sizes: tuple[tuple[float, ...], tuple[float, ...]]
+
+    @property
+    def symbols(self) -> int:
+        first, second = (sizes.symbols for sizes in self._sizes)
+        level = level_share(contained_levels(self.log_p)[1], 0.5)
+        counted = count_symbols(self.rows, BoundedMean(self.rows).radius(level))
+        return first * second * counted**2
+
+    def found(self, symbols: Symbols) -> Told:
+        first, second = self._sizes
+        one, (missing, _), symbols = first.read(symbols)
+        other, (also_missing, _), symbols = second.read(symbols)
+        lost = (missing + also_missing,) * 2
+        i, j = symbols
+        i = require.integer_between("count", i, 0, one)
+        j = require.integer_between("count", j, 0, other)
+        if not one or not other:
+            return Told(None, UNKNOWN, (0, 0), lost)
+        interval = share_difference_interval(one, i, other, j, contained_levels(self.log_p)[0])
+        value = float((Fraction(i, one) - Fraction(j, other) + 1) / 2)
+        return Told(value, _halved(interval), (one + other,) * 2, lost)
+
+    @property
+    def _sizes(self) -> tuple[GroupSizes, GroupSizes]:
+        return _two_sizes(self.rows, self.log_sizes)
+
+
+def _two_sizes(
+    rows: int, log_sizes: tuple[tuple[float, ...], tuple[float, ...]]
+) -> tuple[GroupSizes, GroupSizes]:
+    """The sizes of two groups: each is told with its missing rows around it, or has none."""
+    first, second = (GroupSizes(rows, each, known=len(each) > 1) for each in log_sizes)
+    return first, second
 
 
 @dataclass(frozen=True, slots=True)
@@ -362,6 +408,18 @@ def contrast_look(value: RowValue, groups: tuple[GroupRows, GroupRows], rule: Co
     )
 
 
+def share_contrast_look(
+    condition: RowValue, groups: tuple[GroupRows, GroupRows], rule: Contrast
+) -> Look:
+    """The share of rows with a condition in one group minus that in another, both disjoint."""
+    exact = ShareContrast(rule.rows, rule.log_p, rule.log_sizes)
+    sizes = tuple(each for group in groups for each in group.counted)
+    both = tuple(
+        row_value(build.conjunction([group.inside, expression_of(condition)])) for group in groups
+    )
+    return Look(exact, lambda found: tuple(counts(found)), (*sizes, *both))
+
+
 def paired_look(
     first_alone: RowValue, second_alone: RowValue, rule: PairedRule, known: tuple[RowValue, ...]
 ) -> Look:
@@ -447,6 +505,8 @@ def of_groups(
     value: RowValue, groups: tuple[GroupRows, GroupRows], rule: Contrast, ground: Ground
 ) -> Look:
     """The look at two groups of alike rows."""
+    if not ground.rounded and value.is_condition and rule.disjoint:
+        return share_contrast_look(value, groups, rule)
     if not ground.rounded:
         return contrast_look(value, groups, rule)
     rounded = RoundedContrast(rule.rows, rule.log_p, rule.log_sizes, rule.disjoint)

@@ -95,6 +95,9 @@ def open(
     sampling: str | Sampling | None = None,
     schema: Any = None,
     design: Sequence[str] | None = None,
+    outcomes: Sequence[str] | None = None,
+    segments: Sequence[str] | None = None,
+    planned: Sequence[str] | None = None,
     described: Describing | None = None,
     described_share: float | None = None,
     key: str | None = None,
@@ -162,6 +165,7 @@ def open(
     name = None if name is None else require.text("name", name)
     home = _home(data, name, ledger, secret)
     timeout = require.between("timeout", timeout, 0.0, 1e6)
+    families = {"outcomes": outcomes, "segments": segments, "planned": planned}
     said = _Said(
         name,
         Declarations(
@@ -183,6 +187,7 @@ def open(
         require.flag("private", private),
         table_form(separator, null, flags),
         None if task is None else require.text("task", task),
+        {what: tuple(require.texts(what, given)) for what, given in families.items() if given},
     )
     guessers = guessers_of(guesser, with_training=train is not None)
     made = None if home.is_there() else _made(home, said, data, table, train, timeout)
@@ -250,6 +255,7 @@ class _Said:
     private: bool
     form: TableForm
     task: str | None
+    families: Mapping[str, tuple[str, ...]]
 
 
 def _made(
@@ -299,8 +305,10 @@ def _opening(home: LedgerHome, said: _Said, sample: Sample, training: Sample | N
     if sample.n < 2:
         raise InvalidArgument("the table has 1 row; a holdout needs at least 2.")
     schema = _declared(sample.types, said.schema, columns_with_missing(sample, sample.types))
+    schema = replace(schema, **said.families)
     if training is not None:
         schema = schema.learn(learnt_values(training, _uncategorised(schema)))
+    Prior(schema).family  # noqa: B018 - refused where it cannot be recognised
     declared = said.declarations
     sampling = measured(declared.sampling or Independent(), sample)
     design = design_of(sample, declared.design or (), sampling)

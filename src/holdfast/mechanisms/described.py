@@ -21,6 +21,7 @@ from holdfast.described.means import (
     GroupMeanRule,
     MeanRule,
     PairedRule,
+    ShareContrast,
 )
 from holdfast.described.question import DescribedQuestion
 from holdfast.described.rounded import (
@@ -64,6 +65,7 @@ _RULES: Mapping[str, type[Any]] = {
     "concentrated mean/1": ConcentratedRule,
     "group mean/1": GroupMeanRule,
     "contrast/1": Contrast,
+    "share contrast/1": ShareContrast,
     "paired/1": PairedRule,
     "grid/1": Gridded,
     "rounded mean/1": RoundedMean,

@@ -10,6 +10,7 @@ from holdfast.data.design import ANY_GROUP
 from holdfast.errors import InvalidArgument, InvalidQuestion, NotDescribed
 from holdfast.prior.column_weights import Columns
 from holdfast.prior.constants import free_number_millibits, level_millibits
+from holdfast.prior.families import DeclaredFamily
 from holdfast.prior.grammar import Grammar
 from holdfast.prior.parts import Part, Role, Use, parts_of
 from holdfast.question.columns import Schema
@@ -83,6 +84,8 @@ class Prior:
     schema: Schema
     grammar: Grammar = field(init=False, compare=False, repr=False)
     favourites: frozenset[Part] = field(init=False, compare=False, repr=False)
+    # Recognised when the first price is wanted: values of segments may be learnt after declaring.
+    _families: list[DeclaredFamily | None] = field(init=False, compare=False, repr=False)
     # A question's price is wanted for its length, and again for the level of each of its parts.
     _prices: dict[Part, int] = field(init=False, compare=False, repr=False)
 
@@ -90,6 +93,7 @@ class Prior:
         object.__setattr__(self, "grammar", Grammar(Columns(self.schema)))
         found = (part for text in self.schema.favourites for part in self._parts_of(text))
         object.__setattr__(self, "favourites", frozenset(found))
+        object.__setattr__(self, "_families", [])
         object.__setattr__(self, "_prices", {})
 
     @classmethod
@@ -108,6 +112,14 @@ class Prior:
         """The statistic that a question means; to describe it, any `where` will do."""
         return bind(question, Table(self.schema, ANY_GROUP))
 
+    @property
+    def family(self) -> DeclaredFamily | None:
+        """The declared family; refused where what it names has no declared values."""
+        if not self._families:
+            table = Table(self.schema, ANY_GROUP)
+            self._families.append(DeclaredFamily.of(self.grammar.columns, table))
+        return self._families[0]
+
     def _parts_of(self, favourite: str) -> list[Part]:
         try:
             return [use.part for use in parts_of(self.read(favourite))]
@@ -125,7 +137,7 @@ class Prior:
         return Bits.priced(parts_of(question), self.millibits)
 
     def millibits(self, part: Part) -> int:
-        """The price of a part: by the grammar, or as one of the favourites."""
+        """The price of a part: by the grammar, as one of the favourites, or as it was declared."""
         found = self._prices.get(part)
         if found is None:
             if len(self._prices) >= _MOST_PRICES:
@@ -134,6 +146,19 @@ class Prior:
         return found
 
     def _price(self, part: Part) -> int:
+        family = self.family
+        if family is None:
+            return self._unplanned(part)
+        planned = family.millibits(part)
+        try:
+            unplanned = family.unplanned_millibits + self._unplanned(part)
+        except NotDescribed:
+            if planned is None:
+                raise
+            return planned
+        return unplanned if planned is None else min(planned, unplanned)
+
+    def _unplanned(self, part: Part) -> int:
         if not self.favourites:
             return self._described(part)
         if part in self.favourites:

@@ -12,12 +12,13 @@ from typing import Any
 from holdfast.errors import InvalidArgument, InvalidQuestion
 from holdfast.question.bounds import Range
 from holdfast.question.declaring import (
+    LISTS,
     SECTIONS,
     ColumnFacts,
     bounds_pair,
     listed,
     read_declarations,
-    read_favourites,
+    read_list,
     read_sections,
     shortened,
 )
@@ -38,6 +39,7 @@ class Schema:
     `never_null` says of columns whether every row has a value, which is so where nothing is said.
     `learnt` names the columns whose values nobody declared: they are those of training rows.
     `aliases` are other names of columns: a question by such a name is about the column itself.
+    `outcomes` are what is measured, `segments` the columns that it is cut by, `planned` questions.
     """
 
     types: Mapping[str, ColumnType]
@@ -49,6 +51,9 @@ class Schema:
     learnt: tuple[str, ...] = ()
     aliases: Mapping[str, str] = field(default_factory=dict)
     never_null: Mapping[str, bool] = field(default_factory=dict)
+    outcomes: tuple[str, ...] = ()
+    segments: tuple[str, ...] = ()
+    planned: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         self._check_numbers()
@@ -98,6 +103,10 @@ class Schema:
             (*self.favourites, *more.favourites),
             tuple(name for name in self.learnt if name not in more.values),
             never_null={**self.never_null, **more.never_null},
+            **{
+                name: tuple(dict.fromkeys((*getattr(self, name), *getattr(more, name))))
+                for name in ("outcomes", "segments", "planned")
+            },
         )
 
     def learn(self, values: Mapping[str, Iterable[str]]) -> Schema:
@@ -117,7 +126,7 @@ class Schema:
             weights,
             dict(self.scales),
             dict(self.never_null),
-            self.favourites,
+            **{name: getattr(self, name) for name in LISTS},
         )
 
     @property
@@ -146,13 +155,14 @@ class Schema:
         return facts
 
     def __str__(self) -> str:
-        """The columns, one on a line, and the favourites."""
+        """The columns, one on a line, and what is declared of all of them."""
         width = max(map(len, self.types), default=0)
         lines = [
             f"{name:<{width}}  {'; '.join([str(kind), *self.facts(name)])}"
             for name, kind in self.types.items()
         ]
-        return "\n".join([*lines, *(f"favourite: {each}" for each in self.favourites)])
+        lists = ((name.removesuffix("s"), getattr(self, name)) for name in LISTS)
+        return "\n".join([*lines, *(f"{name}: {each}" for name, of in lists for each in of)])
 
     def with_columns(
         self, types: dict[str, ColumnType], bounds: dict[str, Range], aliases: dict[str, str]
@@ -176,6 +186,11 @@ class Schema:
             "never_null": {name: self.never_null[name] for name in sorted(self.never_null)},
             "favourites": sorted(set(self.favourites)),
             "learnt": sorted(self.learnt),
+            **{
+                name: list(texts)
+                for name in ("outcomes", "segments", "planned")
+                if (texts := getattr(self, name))
+            },
         }
 
     @classmethod
@@ -183,7 +198,7 @@ class Schema:
         """The schema that `to_dict` wrote; only the types are needed."""
         types = {name: _type(name, kind) for name, kind in _section(body, "types").items()}
         more = read_sections(*(_section(body, name) for name in SECTIONS))
-        favourites = read_favourites(body.get("favourites", ()))
+        lists = {name: read_list(name, body.get(name, ())) for name in LISTS}
         learnt = tuple(map(str, body.get("learnt", ())))
         return cls(
             types,
@@ -191,9 +206,9 @@ class Schema:
             more.values,
             more.weights,
             more.scales,
-            favourites,
-            learnt,
+            learnt=learnt,
             never_null=more.never_null,
+            **lists,
         )
 
     def column(self, name: str, *, quoted: bool = False) -> Column:

@@ -32,9 +32,17 @@ categories of a text column, the weight of a column beside the others, questions
     [weights]
     arr_delay = 10
 
+What is measured, by what it is cut, and what was planned make their own questions cheap (averages,
+a group against the rest, pairs of groups; docs/bits.md)::
+
+    outcomes = ["arr_delay > 15", "arr_delay"]
+    segments = ["origin", "carrier", "month"]
+    planned = ["effect(arr_delay > 15, arm) by origin"]
+
 In Python an entry is a pair of bounds, a scale such as `holdfast.tails.sub_gaussian(0.4)`, or a
-mapping with `bounds`, `scale`, `values`, `weight` and `never_null`; beside them `favourites`
-is a list of questions (of a table with such a column, only in a file).
+mapping with `bounds`, `scale`, `values`, `weight` and `never_null`; beside them `favourites`,
+`outcomes`, `segments` and `planned` are lists of texts (of a table with such a column, only in a
+file).
 Nothing of this may be taken from the protected rows: `holdfast.learn_schema` reads other rows.
 """
 
@@ -56,13 +64,14 @@ from holdfast.question.expression import ColumnType
 from holdfast.question.scale import Scale, read_scale
 
 __all__ = [
+    "LISTS",
     "SECTIONS",
     "ColumnFacts",
     "bounds_pair",
     "declared_types",
     "listed",
     "read_declarations",
-    "read_favourites",
+    "read_list",
     "read_sections",
     "shortened",
 ]
@@ -70,12 +79,12 @@ __all__ = [
 # Of a file, and of a ledger's schema.
 SECTIONS = ("bounds", "values", "weights", "scales", "never_null")
 _ENTRY = ("bounds", "values", "weight", "scale", "never_null")  # the same of one column
-_FAVOURITES = "favourites"
+LISTS = ("favourites", "outcomes", "segments", "planned")  # about all of the table
 _LONGEST_WEIGHT = 30  # digits; a weight is a judgement
 
 
 class ColumnFacts(NamedTuple):
-    """What someone said of a table, by column; favourites are about all of it."""
+    """What someone said of a table, by column; lists are about all of it."""
 
     bounds: dict[str, Range]
     values: dict[str, tuple[str, ...]]
@@ -83,6 +92,9 @@ class ColumnFacts(NamedTuple):
     scales: dict[str, Scale]
     never_null: dict[str, bool]
     favourites: tuple[str, ...] = ()
+    outcomes: tuple[str, ...] = ()
+    segments: tuple[str, ...] = ()
+    planned: tuple[str, ...] = ()
 
 
 def read_declarations(
@@ -102,7 +114,8 @@ def read_declarations(
 
 
 def _from_mapping(source: dict[str, Any], columns: Iterable[str]) -> ColumnFacts:
-    favourites = () if _FAVOURITES in columns else read_favourites(source.pop(_FAVOURITES, ()))
+    names = set(columns)
+    lists = {name: read_list(name, source.pop(name, ())) for name in LISTS if name not in names}
     entries = {
         str(name): entry if isinstance(entry, Mapping) else {_kind_of(entry): entry}
         for name, entry in source.items()
@@ -115,7 +128,7 @@ def _from_mapping(source: dict[str, Any], columns: Iterable[str]) -> ColumnFacts
             )
     return read_sections(
         *({name: entry[key] for name, entry in entries.items() if key in entry} for key in _ENTRY)
-    )._replace(favourites=favourites)
+    )._replace(**lists)
 
 
 def _kind_of(entry: object) -> str:
@@ -198,15 +211,23 @@ def _weight(weight: object, name: str) -> Decimal:
     )
 
 
-def read_favourites(favourites: object) -> tuple[str, ...]:
-    """Questions that are likely, as a list of texts."""
-    if isinstance(favourites, Iterable) and not isinstance(favourites, str):
-        found = tuple(favourites)
-        if all(isinstance(each, str) for each in found):
-            return found
+def read_list(name: str, texts: object) -> tuple[str, ...]:
+    """What is declared of all of the table, as a list of texts."""
+    if isinstance(texts, Iterable) and not isinstance(texts, str):
+        listing = tuple(texts)
+        if all(isinstance(each, str) for each in listing):
+            return listing
     raise InvalidArgument(
-        f"favourites must be a list of questions, each a text, not {repr(favourites)[:60]}."
+        f"{name} must be a list of {_LISTED[name]}, each a text, not {repr(texts)[:60]}."
     )
+
+
+_LISTED = {
+    "favourites": "questions",
+    "outcomes": "values of a row",
+    "segments": "columns",
+    "planned": "questions",
+}
 
 
 def bounds_pair(bounds: object, what: str = "bounds") -> Range:
@@ -234,21 +255,19 @@ def _from_toml(path: Path) -> ColumnFacts:
         ) from None
     except (RecursionError, ValueError) as error:
         raise InvalidArgument(f"The schema file {str(path)!r} is not TOML: {error}.") from None
-    known = {*SECTIONS, _FAVOURITES} & content.keys()
+    known = {*SECTIONS, *LISTS} & content.keys()
     tables = [content.get(name, {}) for name in SECTIONS]
     if not known or not all(isinstance(table, dict) for table in tables):
         raise InvalidArgument(
             f"The schema file {str(path)!r} has no table [bounds] with lines like x = [0, 1]; "
-            "there may also be tables [scales], [values], [weights] and [never_null], and a list "
-            "of favourites."
+            "there may also be tables [scales], [values], [weights] and [never_null], and lists "
+            "of favourites, outcomes, segments and planned questions."
         )
-    favourites = read_favourites(content.get(_FAVOURITES, []))
+    lists = {name: read_list(name, content.get(name, [])) for name in LISTS}
     bounds, values, weights, scales, never_null = tables
     bounds = {name: _doubles(each) for name, each in bounds.items()}
     scales = {name: _doubles(each) for name, each in scales.items()}
-    return read_sections(bounds, values, weights, scales, never_null)._replace(
-        favourites=favourites
-    )
+    return read_sections(bounds, values, weights, scales, never_null)._replace(**lists)
 
 
 def _doubles(numbers: object) -> object:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, overload
 
 from holdfast import require
 from holdfast.errors import InvalidArgument, InvalidQuestion
 from holdfast.question import build
 from holdfast.question.bounds import range_of
-from holdfast.question.expression import Expression, Op, ValueKind
+from holdfast.question.expression import Column, ColumnType, Expression, Op, ValueKind
 from holdfast.question.functions import RowFunction
 from holdfast.question.missing import known
 from holdfast.question.row import RowValue, row_value
 from holdfast.question.scale import Scale
+from holdfast.question.text import text_of
 from holdfast.statistics.derived import Conditional, Difference, Paired, Total, as_counted
 from holdfast.statistics.entry import (
     MOST_WHOLE,
@@ -28,7 +31,6 @@ from holdfast.statistics.entry import (
     grouped,
     number_of,
     pair_of,
-    require_all_rows,
     require_every_row,
 )
 from holdfast.statistics.mean import Average, Mean, expression_of, rows_with_value
@@ -37,9 +39,11 @@ from holdfast.statistics.statistic import ConcentratedMean
 __all__ = [
     "AVERAGES",
     "MEANS",
+    "arms_of",
     "count",
     "difference",
     "distribution",
+    "effect",
     "histogram",
     "mean",
     "proportion",
@@ -112,22 +116,60 @@ def count(condition: What, *, population: int, where: str | None = None) -> Call
     return Call("count", (condition, population), where)
 
 
+@overload
 def difference(
     first: What | Call,
     second: What | Call,
     *,
     where: str | None = None,
     better: Better | None = None,
-) -> Call:
+) -> Call: ...
+@overload
+def difference(
+    first: What | Call, second: What | Call, *, where: str | None = None, by: By
+) -> TableCall: ...
+def difference(
+    first: What | Call,
+    second: What | Call,
+    *,
+    where: str | None = None,
+    by: By | None = None,
+    better: Better | None = None,
+) -> Call | TableCall:
     """The first minus the second.
 
     Two values are paired on the same rows: ``difference("new = label", "old = label")``. Two means
-    of groups are not: ``difference(mean(x, where=...), mean(x, where=...))``. With `better`
-    ("higher" or "lower") the answer says whether the first is better, worse, or cannot be told.
+    of groups are not: ``difference(mean(x, where=...), mean(x, where=...))``; a group against all
+    other rows is ``difference(mean(x, where=...), "rest")``. `where` is a condition for both sides,
+    `by` asks for each value of a column, or of two. With `better` ("higher" or "lower") the answer
+    says whether the first is better, worse, or cannot be told.
     """
     if better is not None and (not isinstance(better, str) or better not in ("higher", "lower")):
         raise InvalidArgument(f"better is {better!r}; it must be 'higher' or 'lower'.")
-    return Call("difference", (first, second), where, better=better)
+    return grouped(Call("difference", (first, second), where, better=better), by)
+
+
+@overload
+def effect(what: What, arm: What, *, bounds: Bounds = None, where: str | None = None) -> Call: ...
+@overload
+def effect(
+    what: What, arm: What, *, bounds: Bounds = None, where: str | None = None, by: By
+) -> TableCall: ...
+def effect(
+    what: What,
+    arm: What,
+    *,
+    bounds: Bounds = None,
+    where: str | None = None,
+    by: By | None = None,
+) -> Call | TableCall:
+    """The mean of a value in one arm minus that in the other.
+
+    `arm` is a condition, which holds in the treated arm, or a column with two declared values, of
+    which one called control, placebo or the like, else the first, is what the other is compared
+    with.
+    """
+    return grouped(Call("effect", (what, arm), where, pair_of(bounds)), by)
 
 
 def histogram(what: What, edges: Sequence[float], *, where: str | None = None) -> TableCall:
@@ -232,9 +274,12 @@ def _or_nothing(value: RowValue) -> RowValue:
 
 def _bind_difference(call: Call, table: Table) -> Difference | Paired | Average | Conditional:
     first, second = call.arguments
+    if isinstance(first, Call) and second == _REST and _REST not in table.schema.types:
+        second = _rest_of(first, table)
     if isinstance(first, Call) and isinstance(second, Call):
-        require_all_rows(call)
-        bound = [_bind_average(side, table) for side in (first, second) if side.name == "avg"]
+        within = table.where(call.where)
+        means = [_within(side, within, table) for side in (first, second) if side.name == "avg"]
+        bound = [_bind_average(side, table) for side in means]
         sides = [side for side in bound if not isinstance(side, ConcentratedMean)]
         if len(sides) < 2:
             raise InvalidQuestion("The difference of two groups is that of two means with a range.")
@@ -244,6 +289,72 @@ def _bind_difference(call: Call, table: Table) -> Difference | Paired | Average 
         raise InvalidQuestion("A difference is of two values of the same rows, or of two means.")
     one, other = (table.value(what) for what in (first, second))
     return _of_pairs(one, other, table.where(call.where), table)
+
+
+_REST = "rest"  # all rows outside the group
+
+
+def _rest_of(side: Call, table: Table) -> Call:
+    """The same mean of all other rows: those where the condition is known, and does not hold."""
+    inside = table.where(side.where)
+    if inside is None:
+        raise InvalidQuestion(
+            "The rest is that of a group; write it like difference(avg(delay) where origin = "
+            "'JFK', rest)."
+        )
+    return replace(side, where=build.negation(inside))
+
+
+def _within(side: Call, where: Expression | None, table: Table) -> Call:
+    """A side of a difference among the rows where a condition holds."""
+    own = table.where(side.where)
+    if where is None or own is None:
+        return side if where is None else replace(side, where=where)
+    return replace(side, where=build.conjunction([own, where]))
+
+
+def _bind_effect(call: Call, table: Table) -> Difference | Paired | Average | Conditional:
+    what, arm = call.arguments
+    arms = arms_of(arm, table)
+    if len(arms) > 1:
+        raise InvalidQuestion(
+            f"An effect compares two arms, and {text_of(table.expression(arm))} has "
+            f"{len(arms) + 1} values; name one as a condition, as in effect(y, arm = 'b'), against "
+            "the rest, or two groups with difference(...)."
+        )
+    sides = (Call("avg", (what,), condition, call.bounds) for condition in arms[0])
+    return _bind_difference(Call("difference", tuple(sides), call.where), table)
+
+
+_CONTROL = frozenset({"control", "placebo", "baseline", "standard", "none", "no", "off", "0", "a"})
+_MOST_ARMS = 40
+
+
+def arms_of(arm: Any, table: Table) -> list[tuple[Expression, Expression]]:
+    """Each arm with the one that it is compared with, as conditions."""
+    tree = table.expression(arm)
+    if tree.kind is ValueKind.BOOLEAN:
+        return [(tree, build.negation(tree))]
+    values: Sequence[str | float] = ()
+    if isinstance(tree, Column):
+        bounds = table.schema.bounds.get(tree.name)
+        if bounds is not None and tree.type is ColumnType.INTEGER:
+            whole = range(math.ceil(bounds.low), math.floor(bounds.high) + 1)
+            values = [float(each) for each in whole] if len(whole) <= _MOST_ARMS else ()
+        else:
+            values = table.schema.values.get(tree.name, ())
+    if len(values) < 2:
+        raise InvalidQuestion(
+            f"An effect compares arms, and the values of {text_of(tree)} are not declared; write "
+            "a condition, as in effect(y, arm = 'treated'), or declare the column's values."
+        )
+    named = [each for each in values if str(each).lower() in _CONTROL]
+    control = named[0] if len(named) == 1 else values[0]
+    return [(_is(tree, each), _is(tree, control)) for each in values if each != control]
+
+
+def _is(tree: Expression, value: str | float) -> Expression:
+    return build.comparison(Op.EQUAL, tree, build.constant(value))
 
 
 _Side = Average | Conditional
@@ -309,5 +420,12 @@ AVERAGES = (
         "of two values of the same rows, or of the means of two groups",
         (2, 2),
         _bind_difference,
+    ),
+    Entry(
+        "effect",
+        "effect(delay > 15, arm)",
+        "the mean of a value in one arm minus that in the other",
+        (2, 2),
+        _bind_effect,
     ),
 )

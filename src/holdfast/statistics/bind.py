@@ -31,7 +31,16 @@ from holdfast.statistics.registry import STATISTICS
 from holdfast.statistics.statistic import Statistic
 from holdfast.statistics.whole import TableFunction
 
-__all__ = ["TABLES", "Question", "bind", "bounded", "question_of", "read_again", "read_question"]
+__all__ = [
+    "TABLES",
+    "Question",
+    "bind",
+    "bounded",
+    "named_call",
+    "question_of",
+    "read_again",
+    "read_question",
+]
 
 
 Question: TypeAlias = str | Call | Mean | TableFunction
@@ -82,14 +91,14 @@ def read_question(source: str) -> Call | TableCall:
         if found.by:
             raise InvalidQuestion(f"A {found.name} is many answers already; it has no by.")
         return TableCall(found.name, found.arguments, found.where)
-    call = _named(found)
+    call = named_call(found)
     try:
         return grouped(call, found.by or None)
     except InvalidArgument as error:
         raise InvalidQuestion(f"In the question, {error}") from None
 
 
-def _named(found: CallText) -> Call:
+def named_call(found: CallText) -> Call:
     """The statistic by its name, of all rows or of those in its where."""
     name = "avg" if found.name in MEANS else found.name
     if name not in STATISTICS:
@@ -101,7 +110,7 @@ def _named(found: CallText) -> Call:
     if name == "avg" and _LOG_LOSS.match(arguments[0]):
         if len(arguments) > 1 or found.where is not None:
             raise InvalidQuestion("A log loss is asked of all rows, without where and variance.")
-        return _named(read_call(arguments[0]))  # as a ledger writes it
+        return named_call(read_call(arguments[0]))  # as a ledger writes it
     if name == "difference":
         arguments = tuple(_inner(argument) for argument in arguments)
     declared = _VARIANCE.fullmatch(arguments[-1]) if name == "avg" else None
