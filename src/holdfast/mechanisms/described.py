@@ -50,6 +50,7 @@ __all__ = [
     "DescribedOnly",
     "ground_of",
     "recorded_rule",
+    "release_of",
     "rule_from",
 ]
 
@@ -149,6 +150,12 @@ class Described:
 DESCRIBED = Described()
 
 
+def release_of(question: DescribedQuestion, number: int, symbols: Symbols) -> Release:
+    """What symbols say of a question, whichever question of its event they were read for."""
+    (release,) = DESCRIBED.settle([_offer(number, question)], [symbols])
+    return release
+
+
 @lru_cache(maxsize=1024)
 def _told(rule: Rule, symbols: Symbols) -> Told:
     """What symbols stand for: needed when a batch is answered, and when it is read again."""
@@ -181,7 +188,8 @@ def _described(question: object) -> DescribedQuestion:
 
 
 def _offer(number: int, question: DescribedQuestion) -> Offer:
-    member = {} if question.member is None else {"member": question.member}
+    named = {"member": question.member, "event": question.event}
+    named = {name: value for name, value in named.items() if value is not None}
     return Offer(
         number=number,
         question=question.text,
@@ -189,7 +197,7 @@ def _offer(number: int, question: DescribedQuestion) -> Offer:
         grid=None,
         worst_charge=coexistence_log_charge(question.rule.symbols),
         bits=question.bits,
-        extra={"rule": recorded_rule(question.rule), "turned": question.turned, **member},
+        extra={"rule": recorded_rule(question.rule), "turned": question.turned, **named},
     )
 
 
