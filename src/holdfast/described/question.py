@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -86,6 +86,7 @@ __all__ = [
     "is_at_the_floor",
     "method_of",
     "reads_as_written",
+    "share_symbols",
     "sure_half_width",
 ]
 
@@ -94,8 +95,9 @@ __all__ = [
 class DescribedQuestion:
     """A question with its rule; asked like any statistic, and answered exactly.
 
-    `columns` are those that it is about. One of a `dictionary` that was opened late names it, and
-    the `member` of it that it is about.
+    `columns` are those that it is about, and `event` the text of the part that its rule is for:
+    questions that share it share its symbols. One of a `dictionary` that was opened late names it,
+    and the `member` of it that it is about.
     """
 
     question: Bound
@@ -103,6 +105,7 @@ class DescribedQuestion:
     bits: float
     turned: bool
     columns: tuple[str, ...]
+    event: str | None = None
     dictionary: str | None = None
     member: str | None = None
 
@@ -242,7 +245,8 @@ def described(question: Bound, ground: Ground) -> DescribedQuestion | None:
     look = _look(question, uses, ground.about(columns))
     if look is None:
         return None
-    return DescribedQuestion(question, look, bits, uses[0].turned, tuple(columns))
+    main = uses[0]
+    return DescribedQuestion(question, look, bits, main.turned, tuple(columns), main.part.text)
 
 
 def described_again(text: str, ground: Ground | None) -> DescribedQuestion:
@@ -558,6 +562,13 @@ def _free_levels(rule: Rule) -> Sequence[float]:
 
 def _level(log_p: float) -> str:
     return f"{math.exp(log_p):.2g}"
+
+
+def share_symbols(rule: Rule | None, other: Rule) -> bool:
+    """Whether the same symbols come of both: a spread is told as a deviation, or as its square."""
+    if isinstance(rule, Gridded) and isinstance(other, Gridded):
+        return replace(rule, squared=other.squared) == other
+    return rule == other
 
 
 def sure_half_width(rule: Rule) -> float | None:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeGuard
 from holdfast import require
 from holdfast.described.question import DescribedParts, DescribedQuestion
 from holdfast.errors import InvalidArgument, LedgerTampered
-from holdfast.ledger.entries import Recorded
+from holdfast.ledger.entries import Recorded, restated
 from holdfast.ledger.limits import ROUNDED_ENDS, lies_in
 from holdfast.ledger.transcript import Transcript, informed
 from holdfast.mechanisms.catalogue import kind_of
@@ -26,7 +26,9 @@ __all__ = [
     "Conclusion",
     "Key",
     "LookFound",
+    "as_answered",
     "by_mechanism",
+    "event_of",
     "fulfilling",
     "has_description",
     "is_by_name",
@@ -34,10 +36,12 @@ __all__ = [
     "looks_found",
     "never_told",
     "offered",
+    "one_of_each_event",
     "order_of",
     "require_claims",
     "rows_of",
     "wanted_part",
+    "with_their_events",
 ]
 
 
@@ -87,6 +91,38 @@ def looks_found(
             raise LedgerTampered("the ledger has lost an answer; open it again.")
         found.append(LookFound(look, key in fresh))
     return found
+
+
+def one_of_each_event(wishes: Mapping[Key, Wish]) -> dict[Key, Wish]:
+    """The wishes to be asked: of described ones that share an event, the first."""
+    named = {key: event_of(wish.question) or key for key, wish in wishes.items()}
+    first = {name: key for key, name in reversed(named.items())}
+    return {key: wish for key, wish in wishes.items() if first[named[key]] == key}
+
+
+def with_their_events(
+    wishes: Mapping[Key, Wish], looks: Mapping[Key, Recorded]
+) -> dict[Key, Recorded]:
+    """The looks that fulfil all wishes, also those that share an event with one that was asked."""
+    found: dict[Key, Recorded] = {}
+    for key, wish in wishes.items():
+        look = looks.get(key)
+        if look is None and is_described(wish.question):
+            look = as_answered(looks.values(), wish.question)
+        if look is not None:
+            found[key] = look
+    return found
+
+
+def as_answered(looks: Iterable[Recorded], question: DescribedQuestion) -> Recorded | None:
+    """What the symbols of looks at its event say of a question; None if there are none."""
+    restatements = (restated(look, question) for look in looks)
+    return next((each for each in restatements if each is not None), None)
+
+
+def event_of(question: object) -> str | None:
+    """What a described question shares with others; None where it shares nothing."""
+    return question.event if is_described(question) else None
 
 
 def is_described(question: object) -> TypeGuard[DescribedQuestion]:

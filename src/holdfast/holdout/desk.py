@@ -26,6 +26,7 @@ from holdfast.holdout.batch import (
     Conclusion,
     Key,
     LookFound,
+    as_answered,
     by_mechanism,
     fulfilling,
     is_by_name,
@@ -33,9 +34,11 @@ from holdfast.holdout.batch import (
     looks_found,
     never_told,
     offered,
+    one_of_each_event,
     order_of,
     rows_of,
     wanted_part,
+    with_their_events,
 )
 from holdfast.holdout.budget import Budget, LastBudget
 from holdfast.holdout.guess import other_rows
@@ -246,8 +249,12 @@ class Desk:
 
     def stored(self, wish: Wish) -> Recorded | None:
         """The answer that fulfils a wish, as of the last reading; None if it is to be asked."""
-        looks = self.transcript.looks.get(wish.question.text, ())
-        return never_told(looks, wish, self.transcript.told_of) or fulfilling(looks, wish)
+        transcript, question = self.transcript, wish.question
+        looks = transcript.looks.get(question.text, ())
+        known = never_told(looks, wish, transcript.told_of) or fulfilling(looks, wish)
+        if known is not None or not is_described(question) or question.event is None:
+            return known
+        return as_answered(transcript.looks_at_event(question.event), question)
 
     def _unknown(self, wanted: Mapping[Key, Wish]) -> dict[Key, Wish]:
         """The wishes that no stored answer fulfils."""
@@ -259,18 +266,22 @@ class Desk:
         requests: Mapping[str, Request],
         conclude: Callable[[Mapping[Key, Recorded]], Sequence[Body]],
     ) -> dict[Key, Recorded]:
-        groups = by_mechanism(list(wishes.values()))
+        own = one_of_each_event(wishes)
+        groups = by_mechanism(list(own.values()))
         if len(groups) > 1:
             self._require_all(groups)
-        in_order = sorted(wishes, key=lambda key: order_of(wishes[key]))  # as the groups are
+        in_order = sorted(own, key=lambda key: order_of(own[key]))  # as the groups are
         looks: list[Recorded] = []
 
+        def answered(taken: Sequence[Recorded]) -> dict[Key, Recorded]:
+            return with_their_events(wishes, dict(zip(in_order, taken, strict=True)))
+
         def concluding(last: Sequence[Recorded]) -> Sequence[Body]:
-            return conclude(dict(zip(in_order, (*looks, *last), strict=True)))
+            return conclude(answered((*looks, *last)))
 
         for place, group in enumerate(groups, start=1):
             looks += self._ask_group(group, requests, concluding if place == len(groups) else None)
-        return dict(zip(in_order, looks, strict=True))
+        return answered(looks)
 
     def _require_all(self, groups: Iterable[Sequence[Wish]]) -> None:
         """Refuse everything unless the last group is covered whatever the first ones cost."""

@@ -10,7 +10,7 @@ from typing import Any
 
 from holdfast.described.question import sure_half_width
 from holdfast.errors import BudgetExhausted, Refused, Shortfall
-from holdfast.holdout.batch import by_mechanism, has_description, is_described
+from holdfast.holdout.batch import by_mechanism, event_of, has_description, is_described
 from holdfast.holdout.budget import Budget
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.guess import Guess
@@ -226,7 +226,7 @@ class _Rehearsal:
             return look.estimate
         self._unsure.add(place)
         claim = wish.claim if claims else wish.claim is None  # a guess is one, whatever it is
-        key = (place if unsure else None, statistic.text, claim)
+        key = (place if unsure else None, event_of(statistic) or statistic.text, claim)
         if key not in self._seen:
             self._seen.add(key)
             fresh.append(wish)

@@ -405,6 +405,8 @@ def _wish_of(reserved: Asked, statistic: Statistic, terms: Terms) -> Wish:
 def difference_of(offer: Offer, again: Offer) -> str | None:
     """What of an offer is not as it was made again, in words; its question is that by its text."""
     recorded, expected = offer.to_dict(), {**again.to_dict(), "question": offer.question}
+    if again.extra is not None and "event" not in (offer.extra or {}):  # as ledgers once wrote it
+        expected["extra"] = {name: each for name, each in again.extra.items() if name != "event"}
     differing = [name for name in recorded if not alike(recorded[name], expected[name])]
     differing.sort(key=lambda name: name not in _CAUSES)
     return next((_FIELDS.get(name, name) for name in differing), None)

@@ -18,6 +18,7 @@ from holdfast.errors import LedgerTampered
 from holdfast.ledger.chain import RESTORE, Row, verify
 
 __all__ = [
+    "EVENT",
     "KEY",
     "Filed",
     "FiledPlace",
@@ -36,6 +37,7 @@ __all__ = [
 
 
 KEY = "holdfast key/1 "  # no question's text begins like this
+EVENT = "holdfast event/1 "  # nor like this
 # The digest of a question, the entry that says it, its look and its line (0 for none), and what
 # had leaked before.
 FiledPlace = tuple[str, int, int, int, float]

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+from holdfast.described.question import DescribedQuestion
 from holdfast.errors import Refused
-from holdfast.ledger.entries import Recorded, Request
+from holdfast.ledger.entries import Recorded, Request, restated
 from holdfast.ledger.limits import lies_in, open_ended
 from holdfast.mechanisms.terms import Terms
 from holdfast.statistics.derived import Estimate, Joined, Subquestion, is_single
@@ -165,14 +166,18 @@ def rebuilt(
 
     What is `described` is the question with its rules, where its description answers it.
     """
-    remaining, parts = iter(looks), list[Subquestion]()
+    remaining, parts, answered = iter(looks), list[Subquestion](), list[Recorded]()
 
     def put(yielded: Due) -> list[Estimate]:
-        own = list(islice(remaining, len(yielded)))
         batch = [part for _, part in yielded]
+        own = [
+            _as_asked(look, part.statistic)
+            for look, part in zip(islice(remaining, len(yielded)), batch, strict=False)
+        ]
         if [each.question for each in own] != [part.statistic.text for part in batch]:
             raise Refused("the looks of the ledger go no further")
         parts.extend(batch)
+        answered.extend(own)
         return [each.estimate for each in own]
 
     t = terms.half_width if request.tolerance is None else request.tolerance
@@ -189,7 +194,14 @@ def rebuilt(
         (joined,) = played([play], put)
     except Refused:
         joined = None
-    return Followed(joined, looks, parts)
+    return Followed(joined, [*answered, *looks[len(answered) :]], parts)
+
+
+def _as_asked(look: Recorded, statistic: Statistic) -> Recorded:
+    """What a look says of a part: its own answer, or that of another question with its event."""
+    if look.question == statistic.text or not isinstance(statistic, DescribedQuestion):
+        return look
+    return restated(look, statistic) or look
 
 
 def read_whole(body: dict[str, Any], at: str, receipt: str) -> Recorded:

@@ -230,7 +230,9 @@ def late_question(
             f"{bound.text} is about no column of {dictionary.name!r}; name it in the question, as "
             f"in avg({dictionary.name} = label), or ask the holdout."
         )
-    return replace(question_of_rule, dictionary=dictionary.mechanism.name, member=member)
+    return replace(
+        question_of_rule, event=None, dictionary=dictionary.mechanism.name, member=member
+    )
 
 
 def _why_none(ground: Ground) -> str:

@@ -19,7 +19,7 @@ from holdfast.described.question import columns_read
 from holdfast.errors import LedgerTampered
 from holdfast.ledger.attachments import ATTACHING, Attachments
 from holdfast.ledger.chain import GENESIS, RESTORE, Row, canonical, verify
-from holdfast.ledger.checkpoint import KEY, Filed, Found, Kept, told_filing
+from holdfast.ledger.checkpoint import EVENT, KEY, Filed, Found, Kept, told_filing
 from holdfast.ledger.composites import read_whole
 from holdfast.ledger.dictionaries import Dictionaries, Dictionary
 from holdfast.ledger.entries import (
@@ -161,10 +161,16 @@ def look_at(batch: Callable[[int, dict[str, Any]], Pending], filed_place: Found)
         body = json.loads(text)
         releases = releases_of(seq, body, pending)
     how = (body["at"], receipt, filed.leaked, pending.mechanism, filed.line or None)
-    for each, release in zip(pending.asked, releases, strict=True):
-        if (release.number, each.offer.question) == (filed.look, filed.question):
-            return recorded(each, release, *how)
+    for each, release, symbol in zip(pending.asked, releases, body["symbols"], strict=True):
+        if release.number == filed.look and filed.question in _filed_under(each):
+            return recorded(each, release, symbol, *how)
     raise _unanswered(seq, filed.question)
+
+
+def _filed_under(reserved: Asked) -> list[str]:
+    """The texts by which a look is found: its question, and what its symbols are about."""
+    event = (reserved.offer.extra or {}).get("event")
+    return [reserved.offer.question, *([] if event is None else [EVENT + event])]
 
 
 def told_line(filed: Found) -> Recorded | None:
@@ -216,6 +222,7 @@ class Transcript:
         self._lines: list[Recorded] = []
         self._abandoned: list[Asked] = []
         self._looks: dict[str, list[Recorded]] = {}  # every look, by its question
+        self._events: dict[str, list[Recorded]] = {}  # every described look, by its event
         self._told: dict[str, list[Recorded]] = {}  # what follows from looks, by its question
         self._keys: dict[str, int] = {}  # the entry that says what the call was told
         self.pending: Pending | None = None
@@ -276,8 +283,9 @@ class Transcript:
         if body["kind"] != "settle/2" or self.pending is None:
             return []
         return [
-            Filed(each.offer.question, each.offer.number, number or 0, self.account.nats)
+            Filed(text, each.offer.number, number or 0, self.account.nats)
             for each, number in self._numbering(self.pending, body["symbols"])
+            for text in _filed_under(each)
         ]
 
     def _numbering(
@@ -338,12 +346,18 @@ class Transcript:
                 )
             self._answers, self._abandoned = whole._answers, whole._abandoned
             self._lines, self._told, self._keys = whole._lines, whole._told, whole._keys
-            self._looks, self._past = whole._looks, None
+            self._looks, self._events, self._past = whole._looks, whole._events, None
 
     def looks_at(self, question: str) -> Sequence[Recorded]:
         """The looks at one question, with those that were folded by a checkpoint."""
         return self._filed(
             question, partial(look_at, self._batch), lambda: self._looks.get(question, ())
+        )
+
+    def looks_at_event(self, event: str) -> Sequence[Recorded]:
+        """The looks whose symbols are about an event, whatever was asked of it."""
+        return self._filed(
+            EVENT + event, partial(look_at, self._batch), lambda: self._events.get(event, ())
         )
 
     def told_of(self, question: str) -> Sequence[Recorded]:
@@ -484,6 +498,8 @@ class Transcript:
         for answer in self.answered(pending, answered, body["at"], receipt):
             self._answers.append(answer)
             self._looks.setdefault(answer.question, []).append(answer)
+            if answer.event is not None:
+                self._events.setdefault(answer.event, []).append(answer)
             if answer.number is not None:
                 self._number(answer)
         offers = [each.offer for each in pending.asked]
@@ -496,8 +512,10 @@ class Transcript:
         leaked, mechanism = self.account.nats, pending.mechanism
         numbered = self._numbering(pending, symbols.symbols)
         return [
-            recorded(each, release, at, receipt, leaked, mechanism, number)
-            for (each, number), release in zip(numbered, symbols.releases, strict=True)
+            recorded(each, release, symbol, at, receipt, leaked, mechanism, number)
+            for (each, number), release, symbol in zip(
+                numbered, symbols.releases, symbols.symbols, strict=True
+            )
         ]
 
     def _tell(self, seq: int, body: dict[str, Any], receipt: str) -> None:

@@ -51,6 +51,7 @@ __all__ = [
     "DescribedOnly",
     "ground_of",
     "recorded_rule",
+    "release_of",
     "rule_from",
 ]
 
@@ -151,6 +152,12 @@ class Described:
 DESCRIBED = Described()
 
 
+def release_of(question: DescribedQuestion, number: int, symbols: Symbols) -> Release:
+    """What symbols say of a question, whichever question of its event they were read for."""
+    (release,) = DESCRIBED.settle([_offer(number, question)], [symbols])
+    return release
+
+
 @lru_cache(maxsize=1024)
 def _told(rule: Rule, symbols: Symbols) -> Told:
     """What symbols stand for: needed when a batch is answered, and when it is read again."""
@@ -183,7 +190,8 @@ def _described(question: object) -> DescribedQuestion:
 
 
 def _offer(number: int, question: DescribedQuestion) -> Offer:
-    member = {} if question.member is None else {"member": question.member}
+    named = {"member": question.member, "event": question.event}
+    named = {name: value for name, value in named.items() if value is not None}
     return Offer(
         number=number,
         question=question.text,
@@ -191,7 +199,7 @@ def _offer(number: int, question: DescribedQuestion) -> Offer:
         grid=None,
         worst_charge=coexistence_log_charge(question.rule.symbols),
         bits=question.bits,
-        extra={"rule": recorded_rule(question.rule), "turned": question.turned, **member},
+        extra={"rule": recorded_rule(question.rule), "turned": question.turned, **named},
     )
 
 

@@ -108,7 +108,7 @@ class ServedBoard:
 
 
 _INTERVALS = ("interval", "range", "revealed")
-_PAIRS = ("claim", "rows", "missing")
+_PAIRS = ("symbols", "claim", "rows", "missing")
 
 
 class Promised:
