@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from holdfast import require
-from holdfast.boards.looks import BoardHistory, claim_key, gate_key, history_of
+from holdfast.boards.history import BoardHistory, claim_key, gate_key, history_of
 from holdfast.boards.metrics import metric_of
 from holdfast.boards.standings import Standing, Standings, standings_of
 from holdfast.data.attached import Fields

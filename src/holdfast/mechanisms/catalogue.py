@@ -40,9 +40,13 @@ _HOMES = {
 class _Catalogue(Mapping[str, MechanismKind]):
     """The entries by their names, in the order of the pages; each loaded when it is looked up."""
 
+    def __init__(self) -> None:
+        self._loaded: dict[str, MechanismKind] = {}
+
     def __getitem__(self, name: str) -> MechanismKind:
-        kind: MechanismKind = load(_HOMES[name])
-        return kind
+        if name not in self._loaded:
+            self._loaded[name] = load(_HOMES[name])
+        return self._loaded[name]
 
     def __iter__(self) -> Iterator[str]:
         return iter(_HOMES)

@@ -24,8 +24,8 @@ from holdfast.data.sample import Sample
 from holdfast.data.sampling import Clustered
 from holdfast.data.units import unit_sums
 from holdfast.errors import BudgetExhausted, InvalidArgument
-from holdfast.mechanisms.leakage import asks_left, charged, declared_left, log_share_of
-from holdfast.mechanisms.mechanism import Claim, Offer, Release, Status, Symbol, Wish
+from holdfast.mechanisms.leakage import asks_left, declared_left, log_share_of
+from holdfast.mechanisms.mechanism import Claim, Offer, Release, Status, Symbol, Wish, charged
 from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.terms import Account, PartStages, Terms, profile_of, recorded_profile
 from holdfast.question.bounds import few_values

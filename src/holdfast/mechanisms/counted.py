@@ -26,13 +26,14 @@ from holdfast.mechanisms.claims import CHECKS, Claims, claimable
 from holdfast.mechanisms.exact import alphabet_log_charge, exact_symbols
 from holdfast.mechanisms.kind import MechanismKind, Planned, chosen_options, short_half_width
 from holdfast.mechanisms.laws.law import Grid
-from holdfast.mechanisms.leakage import charged, declared_or_least, too_tight
+from holdfast.mechanisms.leakage import declared_or_least, too_tight
 from holdfast.mechanisms.mechanism import (
     CONFIRMED,
     Offer,
     Release,
     Symbol,
     Wish,
+    charged,
     each_settled,
     released,
 )

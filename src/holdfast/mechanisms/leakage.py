@@ -24,9 +24,17 @@ from holdfast.errors import BudgetExhausted, Refused, Shortfall, ToleranceTooTig
 from holdfast.mechanisms.laws.law import Grid, Law, grid_within
 from holdfast.mechanisms.laws.normal import NORMAL
 from holdfast.mechanisms.laws.uniform import NO_NOISE, UNIFORM
-from holdfast.mechanisms.mechanism import Offer, Release, Symbol, Wish, each_settled, released
+from holdfast.mechanisms.mechanism import (
+    Offer,
+    Release,
+    Symbol,
+    Wish,
+    charged,
+    each_settled,
+    released,
+)
 from holdfast.mechanisms.noise import Noise
-from holdfast.mechanisms.stability import remembering_shifts, remembering_steps
+from holdfast.mechanisms.stable_steps import remembering_shifts, remembering_steps
 from holdfast.mechanisms.terms import (
     WHOLE_RANGE,
     Account,
@@ -67,7 +75,6 @@ __all__ = [
     "after_noise",
     "as_one_vector",
     "asks_left",
-    "charged",
     "declared_left",
     "declared_or_least",
     "half_width_on",
@@ -517,25 +524,6 @@ def _too_wide(terms: Terms, account: Account, wish: Wish, alpha: float) -> Refus
         f"questions for free, or use fresh rows in a new ledger.{instead}",
         Shortfall("half-width", tolerance, radius),
     )
-
-
-def charged(account: Account, offers: Sequence[Offer], charges: Sequence[float]) -> Account:
-    """All questions of a batch are asked on one account, then all are charged.
-
-    A described question or a claim takes no share and is none of the number declared.
-    """
-    leakage, described, claims = account.leakage, account.described, account.claims
-    for offer in offers:
-        if offer.bits is not None:
-            described += 1
-        elif offer.prior is not None:
-            claims += 1
-        else:
-            leakage = leakage.ask(offer.log_share)
-    for charge in charges:
-        if charge > 0.0:  # nothing is added exactly
-            leakage = leakage.charge(charge)
-    return replace(account, leakage=leakage, described=described, claims=claims)
 
 
 def after_noise(account: Account, offers: Sequence[Offer], releases: Sequence[Release]) -> Account:

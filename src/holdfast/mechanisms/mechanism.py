@@ -36,6 +36,7 @@ __all__ = [
     "about",
     "answer",
     "cell_of",
+    "charged",
     "each_settled",
     "released",
     "revealed",
@@ -256,6 +257,25 @@ class Checker(Mechanism, Protocol):
 
 
 # The answer that a symbol stands for: a value on the offer's grid, with the interval around it.
+
+
+def charged(account: Account, offers: Sequence[Offer], charges: Sequence[float]) -> Account:
+    """All questions of a batch are asked on one account, then all are charged.
+
+    A described question or a claim takes no share and is none of the number declared.
+    """
+    leakage, described, claims = account.leakage, account.described, account.claims
+    for offer in offers:
+        if offer.bits is not None:
+            described += 1
+        elif offer.prior is not None:
+            claims += 1
+        else:
+            leakage = leakage.ask(offer.log_share)
+    for charge in charges:
+        if charge > 0.0:  # nothing is added exactly
+            leakage = leakage.charge(charge)
+    return replace(account, leakage=leakage, described=described, claims=claims)
 
 
 def each_settled(

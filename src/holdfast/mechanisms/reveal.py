@@ -21,7 +21,7 @@ from typing import Any, Literal, NamedTuple
 from holdfast.data.sample import Sample
 from holdfast.errors import BudgetExhausted, Shortfall
 from holdfast.mechanisms.exact import alphabet_log_charge, exact_grid, exact_symbols
-from holdfast.mechanisms.leakage import Calibration, Leakage, charged
+from holdfast.mechanisms.leakage import Calibration, Leakage
 from holdfast.mechanisms.mechanism import (
     Mechanism,
     Offer,
@@ -29,6 +29,7 @@ from holdfast.mechanisms.mechanism import (
     Symbol,
     Wish,
     cell_of,
+    charged,
     each_settled,
     released,
 )

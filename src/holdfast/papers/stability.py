@@ -20,13 +20,13 @@ from holdfast.errors import InvalidArgument
 from holdfast.ledger.transcript import Transcript
 from holdfast.mechanisms.laws.laplace import LAPLACE, Laplace
 from holdfast.mechanisms.laws.law import Law
-from holdfast.mechanisms.laws.median_of_uniforms import Median
 from holdfast.mechanisms.laws.normal import Normal
 from holdfast.mechanisms.laws.uniform import Uniform
 from holdfast.mechanisms.leakage import Leakage
 from holdfast.mechanisms.mechanism import Mechanism
+from holdfast.mechanisms.median_noise import Median
 from holdfast.mechanisms.privacy import laplace_privacy
-from holdfast.mechanisms.stability import ShiftedScales, StableSteps, shifts_of, steps_of
+from holdfast.mechanisms.stable_steps import ShiftedScales, StableSteps, shifts_of, steps_of
 from holdfast.mechanisms.terms import Account, Terms
 from holdfast.mechanisms.transfer import Transfer
 from holdfast.papers.thresholdout import Thresholdout

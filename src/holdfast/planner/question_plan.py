@@ -31,7 +31,7 @@ from holdfast.statistics.bind import bind
 from holdfast.statistics.entry import Table
 from holdfast.theory.base.concentration import BoundedMean
 from holdfast.theory.direct.bounded_mean import outlier_floor_mass
-from holdfast.theory.length.coexistence import coexistence_log_charge, rounded_half_width
+from holdfast.theory.length.levels import coexistence_log_charge, rounded_half_width
 from holdfast.wording import percent
 
 __all__ = ["Assumed", "Case", "QuestionPlan", "question_plan", "schema_of"]

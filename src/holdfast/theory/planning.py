@@ -24,8 +24,11 @@ from holdfast.theory.base.safeside import largest_integer, round_up, smallest_in
 from holdfast.theory.direct.symbols import POINTS
 from holdfast.theory.leakage import equal_width
 from holdfast.theory.leakage.equal_width import rounds_fit, rounds_half_width
-from holdfast.theory.length.coexistence import rounded_half_width
-from holdfast.theory.length.levels import declared_millibits, described_log_level
+from holdfast.theory.length.levels import (
+    declared_millibits,
+    described_log_level,
+    rounded_half_width,
+)
 from holdfast.wording import plural
 
 if TYPE_CHECKING:

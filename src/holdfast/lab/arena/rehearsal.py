@@ -16,8 +16,7 @@ from typing import Any
 from holdfast.data.sampling import Clustered, Declared, DependencyGraph, MDependent, Sampling
 from holdfast.errors import InvalidArgument
 from holdfast.lab.arena.comparison import Cell, Experiment, Run, run_cells
-from holdfast.lab.arena.judgement import WORDS, Word
-from holdfast.lab.arena.trial import Analyst
+from holdfast.lab.arena.trial import WORDS, Analyst, Word
 from holdfast.lab.attacks.analysts import AfterExactAnswers, WorstParity
 from holdfast.lab.attacks.roster import ATTACKS, AttackKind, SignsOf
 from holdfast.lab.pages.report_tables import Sheet

@@ -18,8 +18,8 @@ from holdfast.lab.arena.campaign import (
     tightness,
 )
 from holdfast.lab.arena.comparison import Experiment, Run
-from holdfast.lab.arena.judgement import WORDS, Word
-from holdfast.lab.arena.named_experiments import EXPERIMENTS, Sizes
+from holdfast.lab.arena.experiments import EXPERIMENTS, Sizes
+from holdfast.lab.arena.trial import WORDS, Word
 from holdfast.lab.pages.pictures import coverage_chart, experiment_chart, svg, tightness_chart
 from holdfast.lab.pages.report_tables import (
     Sheet,

@@ -9,7 +9,7 @@ from html import escape
 
 from holdfast.lab.arena.campaign import Met, Spare
 from holdfast.lab.arena.comparison import Cell, Compared, Experiment, Run, run_cells
-from holdfast.lab.arena.judgement import TrialsVerdict
+from holdfast.lab.arena.trial import TrialsVerdict
 from holdfast.lab.attacks.attacks import SignAttack
 from holdfast.lab.world.holders import Plain, Splitting
 from holdfast.lab.world.populations import Signs, terms_on

@@ -16,7 +16,6 @@ from holdfast.theory.base.bets import (
     Tally,
     counted,
     fixed_lower_odds,
-    level_share,
     log_bets,
     lower_odds,
     odds_interval,
@@ -24,7 +23,7 @@ from holdfast.theory.base.bets import (
     unit_values,
 )
 from holdfast.theory.base.intervals import Interval
-from holdfast.theory.base.safeside import round_up
+from holdfast.theory.base.safeside import level_share, round_up
 from holdfast.theory.base.theorem import theorem
 
 __all__ = [

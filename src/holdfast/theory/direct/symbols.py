@@ -15,9 +15,8 @@ from typing import NamedTuple
 
 from holdfast import require
 from holdfast.errors import InvalidArgument
-from holdfast.theory.base.bets import level_share
 from holdfast.theory.base.intervals import Interval
-from holdfast.theory.base.safeside import float_above, float_below
+from holdfast.theory.base.safeside import float_above, float_below, level_share
 
 __all__ = [
     "POINTS",
