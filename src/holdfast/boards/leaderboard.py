@@ -164,7 +164,7 @@ class Leaderboard:
         return self.standings()
 
     def final_cost(self) -> LastLookCost:
-        """What the last look would show, and end. Free; touches no label."""
+        """Cost of the last look: what it would show, and end. Free; touches no label."""
         return self.holdout.final_cost(self._last_questions())
 
     def _last_questions(self) -> list[str]:

@@ -122,7 +122,7 @@ _HEADS = ("rank", "submission", "score", "interval", "status")
 
 @dataclass(frozen=True, slots=True)
 class Standings:
-    """All submissions by rank, those without one after them, and the files that were invalid."""
+    """Submissions by rank, those without one after them, and the files that were invalid."""
 
     rows: tuple[Standing, ...]
     invalid: tuple[TurnedAway, ...]
@@ -147,7 +147,7 @@ class Standings:
 
     @property
     def groups(self) -> list[list[Standing]]:
-        """Those of one rank together: tied, as far as anything was shown."""
+        """Groups of one rank: tied, as far as anything was shown."""
         by_group: dict[int, list[Standing]] = {}
         for row in self.rows:
             if row.rank is not None:
@@ -156,7 +156,7 @@ class Standings:
 
     @property
     def promise(self) -> str:
-        """What is true of it all, for people."""
+        """Promise of the table, for people."""
         best = "more is better" if self.more_is_better else "less is better"
         return (
             f"A rank differs only where the labels show it. By {self.metric}, {best}, on "
@@ -313,7 +313,7 @@ def _status(history: BoardHistory, name: str) -> str:
 
 
 def _ends(history: BoardHistory, metric: Metric) -> dict[str, tuple[float, float]]:
-    """What is known of each, more being better: its own interval, and what comparisons add."""
+    """Interval of each, more being better: its own, and what comparisons add."""
     low, high = metric.bounds
     if not metric.more_is_better:
         low, high = -high, -low
@@ -352,7 +352,7 @@ def _ranks(history: BoardHistory, ends: Mapping[str, tuple[float, float]]) -> di
 
 
 def _all_above(history: BoardHistory, name: str) -> set[str]:
-    """Those that were shown to be better than it, or than one that was, and so on."""
+    """Submissions shown to be better than it, or than one that was, and so on."""
     above: set[str] = set()
     stack = [name]
     while stack:

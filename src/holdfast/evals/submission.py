@@ -171,7 +171,7 @@ class Submission:
 
     @property
     def missing(self) -> str:
-        """What attaching does where there is no value."""
+        """Rule for items without a value."""
         return "null" if self.unmatched else "refuse"
 
 

@@ -1,4 +1,4 @@
-"""What a gate says of a candidate: promote it, or not; and what was shown."""
+"""Verdict of a gate on a candidate: promote it, or not; its chart."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Verdict:
 
     @property
     def bound(self) -> float | None:
-        """What the gain is above."""
+        """Bound that the gain is above."""
         return self.min_gain if self.shown else None
 
     @property
@@ -65,7 +65,7 @@ class Verdict:
 
     @property
     def claim(self) -> str:
-        """What was to be shown, for people."""
+        """Claim that was to be shown, for people."""
         where = "" if self.scorer is None else f" on {self.scorer}"
         rows = "" if self.where is None else f" where {self.where}"
         if self.min_gain < 0:

@@ -1,4 +1,4 @@
-"""The sample's value itself: what people do without a ledger, and what breaks. No promise.
+"""Exact values of the sample: what people do without a ledger, and what breaks. No promise.
 
 A whole number still crosses the door: the numerator of the value over a public denominator. An
 average of n row values is a multiple of 1/n (conditions) or of 1/(n 2^30), so nothing of it is

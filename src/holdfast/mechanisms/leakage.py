@@ -95,7 +95,7 @@ __all__ = [
 
 
 def declared_left(terms: Terms, account: Account) -> int:
-    """How many of the declared questions are left; very many when none were declared."""
+    """Number of the declared questions that are left; very many when none were declared."""
     return MOST_QUESTIONS if terms.questions is None else terms.questions - account.asked
 
 
@@ -168,7 +168,7 @@ class Calibration:
 
     @property
     def stability(self) -> TypicalStability:
-        """What one answer is: in oracle form (version 2) or in set form (version 1)."""
+        """Stability of one answer: in oracle form (version 2) or in set form (version 1)."""
         from holdfast.theory.typical.notion import TypicalStability
 
         form: Form = "oracle" if self.version == 2 else "set"
@@ -208,7 +208,7 @@ class VectorShape(NamedTuple):
     spread: float
 
     def radius(self, rows: int, log_p: float) -> float:
-        """How far the sample's vector may be from the truth (l2), with the rows' rounding."""
+        """Radius (l2) of the sample's vector around the truth, with the rows' rounding."""
         exact = vector_mean_radius(rows, self.diameter, self.spread, min(0.0, log_p))
         return round_up(exact * _ROUNDED + math.sqrt(self.dimension) * GRID_ERROR)
 
@@ -339,7 +339,7 @@ class Leakage:
         return self._affordable(terms, account, stages or [[QuestionPart(terms.concentration)]])
 
     def _affordable(self, terms: Terms, account: Account, stages: PartStages) -> int:
-        """How many more questions, at least; the grid's cost rounded up."""
+        """Number of questions that can still be asked, at least; the grid's cost rounded up."""
         nats, parts = account.nats, 0
         most = min(declared_left(terms, account), _MOST_COUNTED) // number_of_parts(stages)
         gridded = [[(part, self._declared_grid(part)) for part in stage] for stage in stages]
@@ -364,7 +364,7 @@ class Leakage:
     def _charge(
         self, half_width: float, part: QuestionPart, grid: Grid | None, log_part: float, nats: float
     ) -> float | None:
-        """Of an answer to a part, at most; None if it would be refused."""
+        """Charge of an answer to a part, at most; None if it would be refused."""
         t, scale = half_width * part.unit, self.law.resolution
         radius = part.radius(min(0.0, log_part - nats))
         error = self.law.error(scale, log_part) + 1
@@ -409,7 +409,7 @@ def as_one_vector(
 
 
 def _radius(terms: Terms, wish: Wish, log_p: float) -> float:
-    """How far from the truth the sample may be at this level."""
+    """Radius: how far from the truth the sample may be at this level."""
     profile = profile_of(wish.question, terms, alike=wish.of_alike_rows(terms))
     return round_up(profile.radius(min(0.0, log_p)) + wish.question.error)
 
@@ -426,7 +426,7 @@ def tail_part(law: Law) -> float:
 
 
 def half_width_on(law: Law, grid: Grid, radius: float, log_share: float) -> float:
-    """How far from the truth an answer on this grid may be: radius, rounding and noise."""
+    """Half-width of an answer on this grid: radius, rounding and noise."""
     error = Fraction(law.error(grid.scale, log_share + math.log(0.5))) + Fraction(1, 2)
     return round_up(float(Fraction(radius) + error / Fraction(grid.cells)))
 
@@ -533,7 +533,7 @@ def after_noise(account: Account, offers: Sequence[Offer], releases: Sequence[Re
 
 
 def asks_left(terms: Terms, account: Account, stages: PartStages = (), law: Law = UNIFORM) -> int:
-    """How many more questions can surely be asked at the declared tolerance, one by one.
+    """Number of questions that can surely still be asked at the declared tolerance, one by one.
 
     They have these parts, or are means of all rows.
     """

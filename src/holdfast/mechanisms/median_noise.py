@@ -91,7 +91,7 @@ class Median:
 
 @dataclass(frozen=True, slots=True)
 class TheoremM:
-    """Of the median of 2 `order` + 1 uniform numbers, for values of at most this variance."""
+    """Theorem M: the median of 2 `order` + 1 uniform numbers, values of at most this variance."""
 
     order: int
     variance: float = _MOST_VARIANCE

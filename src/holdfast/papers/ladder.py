@@ -143,7 +143,7 @@ class Ladder:
         ]
 
     def _grid(self, rows: int) -> Grid:
-        """Of the levels: 100 for steps of 0.01; parameter-free n."""
+        """Grid of the levels: 100 for steps of 0.01; parameter-free n."""
         cells = rows if self.step is None else 1 / Fraction(str(self.step))
         return Grid(int(cells) if cells == int(cells) else float(cells), 0, 0)
 

@@ -72,7 +72,7 @@ class Thresholdout:
 
     @property
     def _grid(self) -> Grid:
-        """Of cells of which sigma has RESOLUTION."""
+        """Grid of cells of which sigma has RESOLUTION."""
         return Grid(math.ceil(RESOLUTION / Fraction(self.noise)), RESOLUTION, None)
 
     @property

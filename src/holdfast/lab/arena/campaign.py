@@ -1,4 +1,4 @@
-"""Every mechanism against every attack, and how much each has to spare."""
+"""Campaign: every mechanism against every attack, and how much each has to spare."""
 
 from __future__ import annotations
 

@@ -95,7 +95,7 @@ class Experiment:
 
     @property
     def about(self) -> Reported:
-        """What its rows are to be compared by."""
+        """Column that its rows are to be compared by."""
         return next((row.reported for row in self.rows if row.reported != "shown"), "shown")
 
     @property

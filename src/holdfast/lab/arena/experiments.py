@@ -394,7 +394,7 @@ _ATTACK_TRIALS = 20
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """What a caller wants other than usual; None leaves it as it is."""
+    """Sizes that a caller may change; None leaves the usual one."""
 
     rows: int | None = None
     questions: int | None = None

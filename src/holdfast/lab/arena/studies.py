@@ -86,7 +86,7 @@ _FEWEST_ROWS = 100
 
 @dataclass(frozen=True, slots=True)
 class Climb:
-    """Who brings how many candidates to whom; each changes so many of the rows."""
+    """Climb: who brings how many candidates to whom; each changes so many of the rows."""
 
     candidates: Candidates
     promoter: Promoter

@@ -53,7 +53,7 @@ _MOST_MOVES = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """What an analyst does: ask a question, under some identity, perhaps with a guess.
+    """Move of an analyst: a question, under some identity, perhaps with a guess.
 
     `final` marks the question whose error is the attack's score.
     """
@@ -66,7 +66,7 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What an analyst knows before the first answer: the terms, and the training table.
+    """View of an analyst before the first answer: the terms, and the training table.
 
     An `Insider` has seen the protected `rows` too.
     """
@@ -220,7 +220,7 @@ def play(
 
 
 class Trial(Protocol):
-    """What can be tried again and again."""
+    """Trial that can be repeated."""
 
     def trial(self, seed: int, number: int) -> Result:
         """The trial of this number: the same for the same seed, wherever it is run."""
@@ -229,7 +229,7 @@ class Trial(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """Who asks whom about what. `terms` is what the holder declares."""
+    """Scenario: who asks whom about what. `terms` is what the holder declares."""
 
     population: Population
     holder: Holder
@@ -320,7 +320,7 @@ def fewest_trials(beta: float) -> int:
 
 @dataclass(frozen=True, slots=True)
 class TrialsVerdict:
-    """What many trials say together.
+    """Verdict on many trials together.
 
     `intervals` were shown in all. `failures` counts the trials in which any of them missed;
     `allowed` is the most that a holder which keeps its promise of 1 - beta would have, `usual` the

@@ -1,4 +1,4 @@
-"""One page with everything the laboratory found: HTML that needs nothing else, and Markdown."""
+"""Report of all that the laboratory found: one page of HTML, alone enough, and Markdown."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Where the pages are, the worst that is said of any promise, and how many parts are done."""
+    """Report: where its pages are, the worst that is said of any promise, and how much is done."""
 
     files: tuple[Path, ...] = ()
     word: Word = WORDS[0]

@@ -1,4 +1,4 @@
-"""What was found, as tables of words; and the demonstration of one attack."""
+"""Tables of results, in words; and the demonstration of one attack."""
 
 from __future__ import annotations
 

@@ -116,7 +116,7 @@ def counted_pairs(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tally:
-    """What independent units gained and lost: A_i >= 0, 0 <= B_i <= M, each so many times.
+    """Tally of what independent units gained and lost: A_i >= 0, 0 <= B_i <= M, each so many times.
 
     `units` is the *public* number of units (those with A = B = 0 need not be listed); the capital
     is taken to the power 1/root (see `m_dependent_mean_interval` and `auc_block_interval`).

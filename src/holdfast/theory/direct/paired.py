@@ -77,7 +77,7 @@ def exact_paired_exceeds(n: int, b: int, c: int, log_q: float, theta0: float) ->
 
 @dataclass(frozen=True, slots=True)
 class _Test:
-    """What is rejected, from the lowest theta0 that d allows up to the highest that T does."""
+    """Test of theta0, from the lowest that d allows up to the highest that T does."""
 
     law: _SumLaw
     level: float

@@ -1,4 +1,4 @@
-"""What of a direct interval crosses the door: numbers of steps, from which it is made again.
+"""Symbols of a direct interval: the numbers of steps that cross the door, and the interval again.
 
 The ends of these intervals depend on the whole sample. Where undescribed questions are to stay
 possible on the same rows, only a symbol of a public alphabet may be shown: for a mean or difference
@@ -104,6 +104,6 @@ def _width(declared: Interval) -> Fraction:
 
 
 def _place(number: float, declared: Interval, points: int) -> Fraction:
-    """Where a number is among the points, from 0; one outside the range is at its end."""
+    """Place of a number among the points, from 0; one outside the range is at its end."""
     share = (Fraction(number) - Fraction(declared.low)) / _width(declared)
     return min(max(share, Fraction(0)), Fraction(1)) * (points - 1)

@@ -213,7 +213,7 @@ def declared_millibits(members: int, questions: int = 1) -> int:
     slack="below a thousandth of a bit",
 )
 def undeclared_millibits(members: int, questions: int) -> int:
-    """What is added to the length of a text about one of so many members."""
+    """Millibits added to the length of a text about one of so many members."""
     N = require.positive_integer("members", members)
     declared = require.integer_at_least("questions", questions, 0) > 0
     return option_millibits(1, 16 * N if declared else N)
