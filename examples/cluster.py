@@ -15,8 +15,7 @@ from pathlib import Path
 from sklearn.tree import DecisionTreeClassifier  # type: ignore[import-untyped]
 
 from examples.search import Sets, drawn
-from holdfast.lab.arena.judgement import verdict
-from holdfast.lab.arena.trial import Result, Scenario, run_trials
+from holdfast.lab.arena.trial import Result, Scenario, run_trials, verdict
 from holdfast.lab.attacks.attacks import SignAttack
 from holdfast.lab.world.holders import Plain
 from holdfast.lab.world.populations import Signs, terms_on

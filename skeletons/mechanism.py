@@ -20,14 +20,16 @@ from holdfast.errors import InvalidArgument
 from holdfast.mechanisms.exact import alphabet_log_charge
 from holdfast.mechanisms.kind import MechanismKind, Planned, no_options
 from holdfast.mechanisms.laws.law import Grid
-from holdfast.mechanisms.leakage import (
+from holdfast.mechanisms.leakage import declared_left, declared_or_least, require_room, too_tight
+from holdfast.mechanisms.mechanism import (
+    Offer,
+    Release,
+    Symbol,
+    Wish,
     charged,
-    declared_left,
-    declared_or_least,
-    require_room,
-    too_tight,
+    each_settled,
+    released,
 )
-from holdfast.mechanisms.mechanism import Offer, Release, Symbol, Wish, each_settled, released
 from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.terms import (
     Account,

@@ -19,8 +19,8 @@ from holdfast.holdout.desk import Desk
 from holdfast.holdout.groups import knowing
 from holdfast.holdout.holdout import Holdout
 from holdfast.holdout.request import bound_to
+from holdfast.ledger.backend import Keeper
 from holdfast.ledger.entries import Recorded
-from holdfast.ledger.records import Keeper
 from holdfast.ledger.sqlite import SqliteRecords
 from holdfast.ledger.store import Store
 from holdfast.ledger.transcript import Transcript

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 
-from holdfast.boards.looks import BoardHistory, Score
+from holdfast.boards.history import BoardHistory, Score
 from holdfast.boards.metrics import metric_of
 from holdfast.boards.standings import Standing, Standings, standings_of
 from holdfast.errors import InvalidArgument

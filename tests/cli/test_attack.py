@@ -14,7 +14,7 @@ from holdfast.cli.terminal import progress
 from holdfast.errors import MissingExtra
 from holdfast.lab.arena.campaign import campaign, tightness
 from holdfast.lab.arena.comparison import Run
-from holdfast.lab.arena.named_experiments import EXPERIMENTS, Sizes, attacked
+from holdfast.lab.arena.experiments import EXPERIMENTS, Sizes, attacked
 from holdfast.lab.attacks.roster import ATTACKS
 from holdfast.lab.pages.report import Report, Section, reports, write_pages
 from holdfast.lab.pages.report_tables import experiment_sheet, showcase
@@ -81,7 +81,7 @@ def test_a_broken_promise_is_an_exit_code() -> None:
     assert found.rows[0].holds is False
     assert found.kept
     lying = replace(found, rows=(replace(found.rows[0], promises=True), *found.rows[1:]))
-    with patch("holdfast.lab.arena.named_experiments.attacked", return_value=lying):
+    with patch("holdfast.lab.arena.experiments.attacked", return_value=lying):
         done = holdfast("attack", "heavy-tails")
     assert done.returncode == 4
     assert "A promise was BROKEN: plain holdout." in done.stdout
@@ -92,7 +92,7 @@ def test_what_is_doubtful_is_not_said_to_have_held() -> None:
     plain, own = found.rows
     worse = replace(own, verdict=replace(own.verdict, failures=3))
     with patch(
-        "holdfast.lab.arena.named_experiments.attacked",
+        "holdfast.lab.arena.experiments.attacked",
         return_value=replace(found, rows=(plain, worse)),
     ):
         done = holdfast("attack", "heavy-tails")
@@ -109,7 +109,7 @@ def test_a_chart_that_cannot_be_written_is_said_before_the_trials(
 ) -> None:
     run = AssertionError("it was run")
     with (
-        patch("holdfast.lab.arena.named_experiments.attacked", side_effect=run),
+        patch("holdfast.lab.arena.experiments.attacked", side_effect=run),
         patch("holdfast.lab.pages.report_tables.showcase", side_effect=run),
     ):
         for words in (("attack", "heavy-tails"), ("demo",), ("demo", "--json")):

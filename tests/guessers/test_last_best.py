@@ -16,8 +16,7 @@ from holdfast.errors import InvalidArgument
 from holdfast.guessers.guesser import Lesson
 from holdfast.guessers.training import LastBest
 from holdfast.holdout.holdout import Holdout
-from holdfast.lab.arena.judgement import verdict
-from holdfast.lab.arena.trial import Scenario, run_trials
+from holdfast.lab.arena.trial import Scenario, run_trials, verdict
 from holdfast.lab.attacks.attacks import LeaderboardBoosting
 from holdfast.lab.world.holders import Plain
 from holdfast.lab.world.populations import Signs, terms_on

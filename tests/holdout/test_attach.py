@@ -532,7 +532,7 @@ def test_a_checkpoint_keeps_what_was_attached(
         for place in range(4):
             holdout.ask(f"avg(x > 0.{place + 1} and v7)")
     with opened(ledger.parent) as holdout:
-        assert store_of(holdout).kept() is not None
+        assert store_of(holdout).checkpoint() is not None
         assert [column.column for column in holdout.columns] == ["v7", "v7"]
         assert holdout.ask("avg(x > 0.1 and same)").status == "repeated"
         assert len(holdout.ledger) == 4

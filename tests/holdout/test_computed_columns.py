@@ -652,7 +652,7 @@ def test_a_checkpoint_keeps_values_and_promotions(
         for place in range(3):
             holdout.ask(f"avg(m3 > 0.{place + 1})")
     with opened(ledger.parent) as holdout:
-        assert store_of(holdout).kept() is not None
+        assert store_of(holdout).checkpoint() is not None
         assert [(each.column, each.ready) for each in holdout.columns] == [("m3", True)] * 2
         assert holdout.incumbent == "same"
         assert holdout.ask("avg(same > 0.1)").status == "repeated"

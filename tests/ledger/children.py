@@ -30,10 +30,10 @@ from holdfast.errors import BudgetExhausted
 from holdfast.holdout.answer import Answer
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.holdout import Holdout
+from holdfast.ledger.backend import Addition, LedgerHome
 from holdfast.ledger.chain import Row
 from holdfast.ledger.checkpoint import Filed
 from holdfast.ledger.entries import Opening
-from holdfast.ledger.records import Addition, LedgerHome
 from holdfast.ledger.store import Store
 from holdfast.ledger.transcript import Transcript
 from holdfast.ledger.witness import Witness

@@ -55,7 +55,7 @@ class Told:
     rows: list[Row]
     unchecked: None = None
 
-    def kept(self) -> None:
+    def checkpoint(self) -> None:
         return None
 
     def news(self) -> list[Row]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from holdfast.ledger.records import LedgerHome
+from holdfast.ledger.backend import LedgerHome
 from holdfast.ledger.store import home_of
 from tests.postgres import server
 

@@ -29,7 +29,7 @@ import holdfast
 from holdfast.errors import LedgerUnavailable
 from holdfast.holdout.holdout import Holdout
 from holdfast.ledger.audit import audit
-from holdfast.ledger.records import LedgerHome
+from holdfast.ledger.backend import LedgerHome
 from tests.ledger.homes import HOMES
 from tests.postgres import server
 from tests.seam import backend_of

@@ -5,8 +5,8 @@ from __future__ import annotations
 from contextlib import closing
 from pathlib import Path
 
+from holdfast.ledger.backend import LedgerHome
 from holdfast.ledger.chain import Row
-from holdfast.ledger.records import LedgerHome
 from holdfast.ledger.store import Store
 from holdfast.ledger.transcript import Transcript
 

@@ -86,7 +86,7 @@ def changed(path: Path, *statements: str) -> None:
 
 def kept(path: Path) -> dict[str, object]:
     with closing(Store.open(path)) as store:
-        found = store.kept()
+        found = store.checkpoint()
     assert found is not None
     body: dict[str, object] = json.loads(found.text)
     return body
@@ -98,12 +98,12 @@ class Counted:
     def __init__(self, store: Store) -> None:
         self.store, self.read, self.guard = store, 0, store.guard
 
-    def kept(self) -> filing.Kept | None:
+    def checkpoint(self) -> filing.StoredCheckpoint | None:
         self.read += 1
-        return self.store.kept()
+        return self.store.checkpoint()
 
-    def found(self, question: str) -> list[filing.Found]:
-        found = self.store.found(question)
+    def look_up(self, question: str) -> list[filing.FiledAnswer]:
+        found = self.store.look_up(question)
         self.read += 2 * len(found)
         return found
 

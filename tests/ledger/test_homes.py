@@ -15,9 +15,9 @@ import pytest
 import holdfast
 from holdfast.errors import InvalidArgument, LedgerBusy, LedgerTampered, LedgerUnavailable
 from holdfast.ledger.audit import audit
+from holdfast.ledger.backend import LedgerHome
 from holdfast.ledger.chain import GENESIS, chained, seal
 from holdfast.ledger.checkpoint import Filed
-from holdfast.ledger.records import LedgerHome
 from holdfast.ledger.store import Store, look
 from holdfast.ledger.witness import Witness
 from tests.holdout.tables import BOUNDS, same_secret, table
@@ -83,21 +83,21 @@ def test_answers_are_found_by_their_questions(ledger: LedgerHome, store: Store) 
     with store.exclusive(1.0):
         rows = store.append([(NOTE, ()), (FIRST, filed)], 1, first[2])
     for each in filed:
-        (found,) = store.found(each.question)
+        (found,) = store.look_up(each.question)
         assert (found.filed, found.before, found.settled) == (each, *rows)
-    assert store.found("avg(y)") == []
+    assert store.look_up("avg(y)") == []
     with look(ledger) as reader:
         assert {place[1:] for place in reader.filed()} == {(3, 1, 1, 0.1), (3, 2, 0, 1e-300)}
 
 
 def test_the_newest_checkpoint_is_kept(store: Store) -> None:
     (first,) = store.news()
-    assert store.kept() is None
+    assert store.checkpoint() is None
     head, seq = first[2], 1
     with store.exclusive(1.0):
         for text in ("one", "{two}"):
             ((seq, _, head),) = store.append([(NOTE, ())], seq, head, text)
-            kept = store.kept()
+            kept = store.checkpoint()
             assert kept is not None
             assert (kept.text, kept.first) == (text, first)
 
@@ -120,8 +120,8 @@ def test_who_does_not_follow_the_newest_entry_writes_nothing(
     with store.exclusive(1.0), fenced:
         store.append([(NOTE, [Filed("avg(x)")])], after, head or first[2], "kept")
     assert store.news() == [first]
-    assert store.found("avg(x)") == []
-    assert store.kept() is None
+    assert store.look_up("avg(x)") == []
+    assert store.checkpoint() is None
 
 
 def test_one_at_a_time(ledger: LedgerHome, store: Store) -> None:
@@ -165,7 +165,7 @@ def test_a_failure_frees_it(ledger: LedgerHome, store: Store) -> None:
 def test_a_closed_ledger_says_so(store: Store) -> None:
     store.close()
     store.close()
-    for use in (store.news, store.kept, lambda: store.file("x"), lambda: store.found("x")):
+    for use in (store.news, store.checkpoint, lambda: store.file("x"), lambda: store.look_up("x")):
         with pytest.raises(LedgerUnavailable, match="is closed"):
             use()
 

@@ -17,10 +17,10 @@ import pytest
 import holdfast
 from holdfast.errors import InvalidArgument, LedgerTampered, LedgerUnavailable
 from holdfast.ledger.audit import audit
+from holdfast.ledger.backend import LedgerHome
 from holdfast.ledger.chain import GENESIS, chained
 from holdfast.ledger.move import move
 from holdfast.ledger.postgres import VERSIONS, PostgresKeeper
-from holdfast.ledger.records import LedgerHome
 from holdfast.ledger.sqlite import UPGRADES, SqliteKeeper
 from holdfast.ledger.store import Store, home_of
 from tests.cli.run import holdfast as command

@@ -22,9 +22,9 @@ from holdfast.data.database import DatabaseUrl
 from holdfast.data.sample import Moments
 from holdfast.errors import InvalidArgument, LedgerTampered, LedgerUnavailable, SecondLedger
 from holdfast.ledger.audit import audit
+from holdfast.ledger.backend import LedgerHome
 from holdfast.ledger.postgres import PostgresKeeper
 from holdfast.ledger.postgres_session import LedgerSession, require_durable
-from holdfast.ledger.records import LedgerHome
 from holdfast.ledger.store import Store, home_of
 from holdfast.question.row import RowValue
 from tests.cli.run import holdfast as command

@@ -16,8 +16,8 @@ import pytest
 
 import holdfast
 from holdfast.errors import InvalidArgument, LedgerBusy, LedgerTampered, LedgerUnavailable
+from holdfast.ledger.backend import Addition
 from holdfast.ledger.chain import link, seal
-from holdfast.ledger.records import Addition
 from holdfast.ledger.store import Store
 from tests.holdout.tables import made, opened, table
 from tests.ledger.reading import rows_of

@@ -18,8 +18,8 @@ import pytest
 
 from holdfast.data.sample import Moments
 from holdfast.errors import BudgetExhausted
+from holdfast.ledger.backend import Addition, LedgerHome
 from holdfast.ledger.postgres import APPEND, PostgresKeeper, append_values
-from holdfast.ledger.records import Addition, LedgerHome
 from holdfast.ledger.store import home_of
 from holdfast.question.row import RowValue
 from tests.ledger.children import ROWS, ask_batch, create, die, end_of, forked, play, resumed, total

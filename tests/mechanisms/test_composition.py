@@ -22,7 +22,7 @@ import pytest
 from holdfast.errors import InvalidArgument
 from holdfast.mechanisms.laws.law import below, words_of
 from holdfast.mechanisms.noise import Noise
-from holdfast.papers.composition import (
+from holdfast.papers.adaptive_composition import (
     AdaptiveComposition,
     Interaction,
     dp_step,

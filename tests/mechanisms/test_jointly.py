@@ -14,8 +14,8 @@ from holdfast.data.sampling import m_dependent
 from holdfast.mechanisms.bounded_noise import BOUNDED
 from holdfast.mechanisms.laws.laplace import LAPLACE
 from holdfast.mechanisms.laws.normal import NORMAL
-from holdfast.mechanisms.leakage import Leakage, as_one_vector, charged, shape_of
-from holdfast.mechanisms.mechanism import Offer, Wish
+from holdfast.mechanisms.leakage import Leakage, as_one_vector, shape_of
+from holdfast.mechanisms.mechanism import Offer, Wish, charged
 from holdfast.mechanisms.terms import Account, Terms
 from holdfast.question.columns import Schema
 from holdfast.question.expression import ColumnType

@@ -12,7 +12,7 @@ import pytest
 from holdfast.mechanisms.bounded_noise import BOUNDED
 from holdfast.mechanisms.laws.law import Grid
 from holdfast.mechanisms.mechanism import Wish
-from holdfast.mechanisms.stability import StableSteps
+from holdfast.mechanisms.stable_steps import StableSteps
 from holdfast.mechanisms.terms import Account
 from holdfast.papers.stability import least_leakage
 from holdfast.question.row import GRID_ERROR

@@ -27,7 +27,7 @@ from holdfast.theory.leakage import (
     nats as leakage,
 )
 from holdfast.theory.leakage.equal_width import bounded_noise_half_width
-from holdfast.theory.length import coexistence
+from holdfast.theory.length import levels
 from holdfast.theory.length.levels import described_log_level
 from holdfast.theory.notions import (
     arrows as stability_arrows,
@@ -79,7 +79,7 @@ def described_level(beta: float, bits: float) -> float:
 
 def described_nats(n: int, bits: float, beta: float) -> float:
     alpha = BoundedMean(n).radius(described_level(beta, bits))
-    return coexistence.coexistence_log_charge(coexistence.count_symbols(n, alpha))
+    return levels.coexistence_log_charge(levels.count_symbols(n, alpha))
 
 
 def claim_level(beta_l: float, spent: float, f: int, c: int, nats: float) -> float:

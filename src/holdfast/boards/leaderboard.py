@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from holdfast import require
-from holdfast.boards.looks import BoardHistory, claim_key, gate_key, history_of
+from holdfast.boards.history import BoardHistory, claim_key, gate_key, history_of
 from holdfast.boards.metrics import metric_of
 from holdfast.boards.standings import Standing, Standings, standings_of
 from holdfast.data.attached import Fields
@@ -164,7 +164,7 @@ class Leaderboard:
         return self.standings()
 
     def final_cost(self) -> LastLookCost:
-        """What the last look would show, and end. Free; touches no label."""
+        """Cost of the last look: what it would show, and end. Free; touches no label."""
         return self.holdout.final_cost(self._last_questions())
 
     def _last_questions(self) -> list[str]:

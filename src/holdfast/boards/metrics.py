@@ -1,4 +1,4 @@
-"""How submissions are scored: the average, over all items, of a bounded score of each.
+"""Metrics of a leaderboard: the average, over all items, of a bounded score of each.
 
 Whatever is no such average is refused here, for two submissions could not be compared item by item,
 which is what shows small differences.

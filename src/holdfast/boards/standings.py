@@ -15,10 +15,10 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from holdfast import require
-from holdfast.boards.looks import BoardHistory
+from holdfast.boards.history import BoardHistory
 from holdfast.boards.metrics import Metric
 from holdfast.certificate.page import STYLE
 from holdfast.errors import InvalidArgument
@@ -29,7 +29,11 @@ from holdfast.wording import plural
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Standing", "Standings", "board_page", "standings_of", "write_board"]
+if TYPE_CHECKING:
+    from holdfast.boards.leaderboard import Leaderboard
+
+
+__all__ = ["Standing", "Standings", "StandingsDisplay", "board_page", "standings_of", "write_board"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +122,7 @@ _HEADS = ("rank", "submission", "score", "interval", "status")
 
 @dataclass(frozen=True, slots=True)
 class Standings:
-    """All submissions by rank, those without one after them, and the files that were invalid."""
+    """Submissions by rank, those without one after them, and the files that were invalid."""
 
     rows: tuple[Standing, ...]
     invalid: tuple[TurnedAway, ...]
@@ -143,7 +147,7 @@ class Standings:
 
     @property
     def groups(self) -> list[list[Standing]]:
-        """Those of one rank together: tied, as far as anything was shown."""
+        """Groups of one rank: tied, as far as anything was shown."""
         by_group: dict[int, list[Standing]] = {}
         for row in self.rows:
             if row.rank is not None:
@@ -152,7 +156,7 @@ class Standings:
 
     @property
     def promise(self) -> str:
-        """What is true of it all, for people."""
+        """Promise of the table, for people."""
         best = "more is better" if self.more_is_better else "less is better"
         return (
             f"A rank differs only where the labels show it. By {self.metric}, {best}, on "
@@ -309,7 +313,7 @@ def _status(history: BoardHistory, name: str) -> str:
 
 
 def _ends(history: BoardHistory, metric: Metric) -> dict[str, tuple[float, float]]:
-    """What is known of each, more being better: its own interval, and what comparisons add."""
+    """Interval of each, more being better: its own, and what comparisons add."""
     low, high = metric.bounds
     if not metric.more_is_better:
         low, high = -high, -low
@@ -348,7 +352,7 @@ def _ranks(history: BoardHistory, ends: Mapping[str, tuple[float, float]]) -> di
 
 
 def _all_above(history: BoardHistory, name: str) -> set[str]:
-    """Those that were shown to be better than it, or than one that was, and so on."""
+    """Submissions shown to be better than it, or than one that was, and so on."""
     above: set[str] = set()
     stack = [name]
     while stack:
@@ -448,3 +452,56 @@ def _invalid(standings: Standings) -> str:
         for each in standings.invalid
     )
     return f"<h2>Invalid files, at no cost</h2><ul>{items}</ul>"
+
+
+_WIDE, _LEAST_HIGH, _OF_A_ROW = 7.0, 1.2, 0.35  # inches
+_FIRST_COLOUR, _OTHER_COLOUR = "#0b6e4f", "#5c6570"
+
+
+class StandingsDisplay:
+    """The interval of each submission, best first; `ax_` and `figure_` are there once it is drawn.
+
+    Without an interval there is a name and no line: nothing is known. An open end has an arrow.
+    """
+
+    def __init__(self, standings: Standings) -> None:
+        self.standings = standings
+
+    @classmethod
+    def from_board(cls, board: Leaderboard, ax: Any = None) -> Self:
+        """Draw the standings of a board as they are now."""
+        return cls(board.standings()).plot(ax)
+
+    def plot(self, ax: Any = None, *, most: int = 30) -> Self:
+        """Draw the first `most` of them, on axes of one's own or on new ones."""
+        rows = self.standings.rows[: require.positive_integer("most", most)]
+        if ax is None:
+            from holdfast.holdout.charts import new_axes
+
+            ax = new_axes(_WIDE, _LEAST_HIGH + _OF_A_ROW * len(rows))
+        self.ax_, self.figure_ = ax, ax.figure
+        ends = [end for row in rows for end in (row.low, row.high, row.value) if end is not None]
+        edges = (min(ends), max(ends)) if ends else (0.0, 1.0)
+        for place, row in enumerate(rows):
+            _draw(ax, place, row, edges)
+        ax.set_yticks(range(len(rows)), [_name(row) for row in rows])
+        ax.invert_yaxis()
+        ax.set_xlabel(f"{self.standings.metric}, {self.standings.together}")
+        return self
+
+
+def _name(row: Standing) -> str:
+    return f"{'–' if row.rank is None else row.rank}  {row.submission}"
+
+
+def _draw(ax: Any, place: int, row: Standing, edges: tuple[float, float]) -> None:
+    colour = _FIRST_COLOUR if row.rank == 1 else _OTHER_COLOUR
+    if row.low is not None or row.high is not None:
+        low = edges[0] if row.low is None else row.low
+        high = edges[1] if row.high is None else row.high
+        ax.hlines(place, low, high, color=colour, linewidth=3, alpha=0.5)
+        for end, value, mark in ((low, row.low, "<"), (high, row.high, ">")):
+            if value is None:
+                ax.plot([end], [place], mark, color=colour, markersize=6)
+    if row.value is not None:
+        ax.plot([row.value], [place], "o", color=colour, markersize=5)

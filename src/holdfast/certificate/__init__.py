@@ -1,1 +1,1 @@
-"""The certificate of re-use: what a ledger promised and answered, for people who hold no data."""
+"""Certificate of re-use: what a ledger promised and answered, for people who hold no data."""

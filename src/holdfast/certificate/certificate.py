@@ -1,4 +1,4 @@
-"""The certificate: a ledger's entries with all that follows from them, as JSON and as a page."""
+"""Certificate: a ledger's entries with all that follows from them, as JSON and as a page."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _version() -> str:
 
 @dataclass(frozen=True)
 class ReuseCertificate:
-    """What was promised, assumed and answered, for people who have neither data nor ledger.
+    """Certificate of what was promised, assumed and answered, for people without data and ledger.
 
     It carries the ledger's `entries`, and everything else it says follows from them; so whoever has
     its JSON can audit it alone. It shows no row, no path, no secret and no seal: with a seal, an
@@ -55,7 +55,7 @@ class ReuseCertificate:
 
     @cached_property
     def statement(self) -> Mapping[str, Any]:
-        """All that follows from the entries, as plain values."""
+        """Statement that follows from the entries, as plain values."""
         return statement_of(self.transcript)
 
     def to_dict(self) -> dict[str, Any]:
@@ -113,7 +113,7 @@ class ReuseCertificate:
 
     @property
     def signed_by(self) -> str:
-        """Who signed it, in words."""
+        """Signers, in words."""
         names = " and ".join(each.who for each in self.signatures)
         return f"signed by {names}" if names else "not signed"
 
@@ -140,7 +140,7 @@ def certified(
 
 
 def _require_target(path: object) -> Path:
-    """Where a certificate can be written: a folder that is there, a name that says the form."""
+    """Check of a target: a folder that is there, a name that says the form."""
     target = require.file("the certificate's file", path)
     if target.suffix.lower() not in _ENDINGS:
         raise InvalidArgument(
@@ -156,7 +156,7 @@ def _require_target(path: object) -> Path:
 
 
 def certificate_digest(facts: Mapping[str, Any]) -> str:
-    """What tells these facts from all others."""
+    """Digest that tells these facts from all others."""
     return sha256(canonical(dict(facts)).encode()).hexdigest()
 
 

@@ -1,4 +1,4 @@
-"""A certificate's file, audited alone: no ledger, no secret and no data is needed."""
+"""Audit of a certificate's file alone: no ledger, no secret and no data is needed."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def read_certificate(path: Path) -> ReuseCertificate:
 
 
 def unproven(path: Path) -> str | None:
-    """Why an audit without a key does not tell who wrote a certificate."""
+    """Warning that an audit without a key does not tell who wrote a certificate."""
     try:
         signatures = _signatures(json.loads(path.read_bytes()))
     except (OSError, ValueError, RecursionError):
@@ -107,7 +107,7 @@ def _signed(
 
 
 def _read(text: str) -> tuple[dict[str, Any], tuple[Row, ...]]:
-    """What the file says, and its entries; a ValueError says why it is no certificate."""
+    """Facts of the file, and its entries; a ValueError says why it is no certificate."""
     facts = json.loads(text)
     if not isinstance(facts, dict) or facts.get("kind") != KIND:
         raise ValueError(f"it does not begin with its kind, {KIND!r}")
@@ -125,7 +125,7 @@ def _row(place: int, entry: Any) -> Row:
 
 
 def _of_a_copy(finding: Finding) -> Finding:
-    """What is said of a ledger, without what to do about one: a copy is not restored."""
+    """Finding on a ledger, without what to do about one: a copy is not restored."""
     return replace(finding, detail=finding.detail.removesuffix(RESTORE).rstrip())
 
 
@@ -162,7 +162,7 @@ def _statement(facts: Mapping[str, Any], rows: tuple[Row, ...]) -> Finding:
 
 
 def _differing(stated: Any, expected: Any, place: str = "") -> list[str]:
-    """Where two values first differ, in words; nothing if they are alike."""
+    """Differences of two values, in words; nothing if they are alike."""
     if alike(stated, expected):
         return []
     match stated, expected:

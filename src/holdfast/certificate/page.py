@@ -1,4 +1,4 @@
-"""The certificate as a page: one file of HTML that needs nothing else.
+"""Page of a certificate: one file of HTML that needs nothing else.
 
 Whatever people wrote (names, reasons, questions) is text, never markup, and stands isolated, so
 that letters that run from right to left turn nothing around them. A policy in the page forbids
@@ -191,7 +191,7 @@ def _head(certificate: ReuseCertificate, statement: Mapping[str, Any]) -> str:
 
 
 def _signatures(certificate: ReuseCertificate) -> str:
-    """Who stands for it; or that nobody does."""
+    """Signatures; or that nobody signed."""
     if not certificate.signatures:
         return (
             '<p class="unsigned"><b>Not signed.</b> Whoever has a copy can write another one that '
@@ -344,7 +344,7 @@ def _rows(line: Recorded, parts: Sequence[Recorded], rows: int) -> Iterator[str]
 
 
 def _result(each: Recorded) -> str:
-    """What is known, the bar of the interval, and what became of the question."""
+    """Cell of the result: what is known, the bar of the interval, and the status."""
     kind = " good" if each.status in _GOOD else " bad" if each.status in _BAD else ""
     verdict = f"{escape(each.verdict)}: " if each.verdict else ""
     interval = "" if each.side else f" {escape(each.interval_text)}"
@@ -359,13 +359,13 @@ def _result(each: Recorded) -> str:
 
 
 def _in_words(each: Recorded) -> str:
-    """What became of a claim, as one would say it."""
+    """Status of a claim, as one would say it."""
     words = _VERDICTS.get(each.status)
     return "" if words is None else f'<span class="note why">{words}</span>'
 
 
 def _question(each: Recorded) -> str:
-    """What was guessed, and by which method a described answer has its interval."""
+    """Cell of the question: what was guessed, and the method of a described answer."""
     request, notes = each.request, []
     if request.guess is not None:
         notes.append(f"{request.side or 'guess'} {request.guess:.13g}")
@@ -393,7 +393,7 @@ def _attached(transcript: Transcript) -> Iterator[str]:
 
 
 def _ended(facts: Mapping[str, Any]) -> Iterator[str]:
-    """What was closed, given up or is still waiting."""
+    """List of what was closed, given up or is still waiting."""
     closed, notes = facts["closed"], []
     if closed is not None:
         after = "nothing new is" if closed["retired"] else "only described questions are"
@@ -458,7 +458,7 @@ def _sentence(text: str) -> str:
 
 
 def _free(text: object) -> str:
-    """What people wrote, as text that cannot reach beyond itself."""
+    """Text that people wrote, escaped so that it cannot reach beyond itself."""
     return f"<bdi>{_visible(text)}</bdi>"
 
 

@@ -161,13 +161,13 @@ def public_key_of(text: str) -> str:
 
 
 def user_key_path() -> Path:
-    """Where the user's own key is."""
+    """Path of the user's own key."""
     settings = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
     return Path(settings) / "holdfast" / "signing.key"
 
 
 def _signed_text(certificate: Mapping[str, Any], by: Signature) -> str:
-    """What a signature is of."""
+    """Message that a signature is of."""
     signer = {name: value for name, value in by.to_dict().items() if name != "signature"}
     facts = {name: certificate[name] for name in _FACTS}
     return canonical({"kind": _KIND, **facts, "signer": signer})

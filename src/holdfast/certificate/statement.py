@@ -1,4 +1,4 @@
-"""What a certificate says, and the theorems it rests on, from the entries alone."""
+"""Statement of a certificate, and the theorems it rests on, from the entries alone."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def _of_whole(line: Recorded, transcript: Transcript) -> tuple[str, ...]:
 
 
 def statement_of(transcript: Transcript) -> dict[str, Any]:
-    """All that is said of a ledger, as plain values; an audit comes to the same."""
+    """Statement about a ledger, as plain values; an audit comes to the same."""
     opening, terms, account = transcript.opening, transcript.terms, transcript.committed
     budget, kind = budget_of(transcript), kind_of(opening.mechanism["name"])
     spent = math.exp(account.leakage.log_beta_spent)
@@ -200,7 +200,7 @@ def statement_of(transcript: Transcript) -> dict[str, Any]:
 
 
 def promise_of(budget: Budget) -> str:
-    """What is promised, in one sentence for people who are no statisticians."""
+    """Promise, in one sentence for people who are no statisticians."""
     terms = budget.terms
     if not terms.simultaneous:
         return (
@@ -217,7 +217,7 @@ def promise_of(budget: Budget) -> str:
 
 
 def limits_of(transcript: Transcript) -> Iterator[str]:
-    """What is not promised, sentence by sentence."""
+    """Limits: what is not promised, sentence by sentence."""
     terms, kind = transcript.terms, kind_of(transcript.opening.mechanism["name"])
     if terms.simultaneous:
         yield (

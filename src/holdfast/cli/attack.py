@@ -17,7 +17,7 @@ from holdfast.errors import InvalidArgument
 
 if TYPE_CHECKING:
     from holdfast.lab.arena.comparison import Experiment, Run
-    from holdfast.lab.arena.named_experiments import Sizes
+    from holdfast.lab.arena.experiments import Sizes
 
 __all__ = ["attack"]
 
@@ -82,7 +82,7 @@ def attack(
     elif name is None:
         _list(as_json)
     else:
-        from holdfast.lab.arena.named_experiments import Sizes
+        from holdfast.lab.arena.experiments import Sizes
 
         sizes = Sizes(
             read_number("rows", rows),  # type: ignore[arg-type]
@@ -108,7 +108,7 @@ class _Asked(NamedTuple):
 
 
 def _list(as_json: bool) -> None:
-    from holdfast.lab.arena.named_experiments import EXPERIMENTS
+    from holdfast.lab.arena.experiments import EXPERIMENTS
     from holdfast.lab.attacks.roster import ATTACKS
     from holdfast.lab.pages.report_tables import Sheet
 
@@ -124,7 +124,7 @@ def _list(as_json: bool) -> None:
 
 
 def _one(name: str, sizes: Sizes, asked: _Asked, chart: str | None, as_json: bool) -> None:
-    from holdfast.lab.arena.named_experiments import EXPERIMENTS, attacked, usual_trials
+    from holdfast.lab.arena.experiments import EXPERIMENTS, attacked, usual_trials
     from holdfast.lab.pages.report_tables import experiment_sheet
 
     if chart is not None:

@@ -31,7 +31,7 @@ from holdfast.errors import HoldfastError, InvalidArgument, LedgerTampered
 if TYPE_CHECKING:
     from holdfast.data.sample import Sample
     from holdfast.ledger.audit import Finding
-    from holdfast.ledger.records import LedgerHome
+    from holdfast.ledger.backend import LedgerHome
     from holdfast.service.client import ServedHoldout
 
 __all__ = [

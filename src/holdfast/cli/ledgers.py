@@ -17,7 +17,7 @@ from holdfast.errors import InvalidArgument
 
 if TYPE_CHECKING:
     from holdfast.holdout.holdout import Holdout
-    from holdfast.ledger.records import LedgerHome
+    from holdfast.ledger.backend import LedgerHome
     from holdfast.ledger.store import Reader
     from holdfast.ledger.transcript import Transcript
 

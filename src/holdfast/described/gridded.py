@@ -32,11 +32,11 @@ from holdfast.question import build
 from holdfast.question.expression import Expression
 from holdfast.question.row import GRID_ERROR, RowValue, condition_row
 from holdfast.statistics.whole import ranked_score
-from holdfast.theory.base.bets import level_share
 from holdfast.theory.base.concentration import Concentration
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.safeside import (
     largest_integer,
+    level_share,
     round_down,
     round_up,
     smallest_integer,
@@ -52,7 +52,7 @@ from holdfast.theory.direct.unit_sums import (
     pooled_mean_interval,
     unit_mean_interval,
 )
-from holdfast.theory.length.coexistence import whole_grid_symbols
+from holdfast.theory.length.levels import whole_grid_symbols
 
 if TYPE_CHECKING:
     from collections.abc import Callable

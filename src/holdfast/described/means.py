@@ -35,11 +35,16 @@ from holdfast.question.expression import Constant, Expression, Op, Operation
 from holdfast.question.row import GRID, GRID_ERROR, RowValue, row_value
 from holdfast.statistics.mean import expression_of, within_group
 from holdfast.statistics.statistic import ConcentratedMean
-from holdfast.theory.base.bets import level_share
 from holdfast.theory.base.concentration import BoundedMean
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.propagation import difference_interval
-from holdfast.theory.base.safeside import float_above, float_below, round_down, round_up
+from holdfast.theory.base.safeside import (
+    float_above,
+    float_below,
+    level_share,
+    round_down,
+    round_up,
+)
 from holdfast.theory.direct.bounded_mean import enclosed_mean_interval
 from holdfast.theory.direct.difference import enclosed_difference_interval
 from holdfast.theory.direct.paired import paired_difference_interval
@@ -51,7 +56,7 @@ from holdfast.theory.direct.symbols import (
     step_interval,
     step_symbol,
 )
-from holdfast.theory.length.coexistence import count_symbols, grid_symbols
+from holdfast.theory.length.levels import count_symbols, grid_symbols
 
 if TYPE_CHECKING:
     from holdfast.data.histogram import Histogram

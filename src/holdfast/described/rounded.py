@@ -15,12 +15,11 @@ from fractions import Fraction
 from holdfast import require
 from holdfast.described.rule import UNKNOWN, Evidence, Symbols, Told, counts
 from holdfast.question.row import GRID, GRID_ERROR
-from holdfast.theory.base.bets import level_share
 from holdfast.theory.base.concentration import BoundedMean, SubGaussian
 from holdfast.theory.base.intervals import Interval
-from holdfast.theory.base.safeside import float_above, float_below, round_up
+from holdfast.theory.base.safeside import float_above, float_below, level_share, round_up
 from holdfast.theory.direct.unit_sums import f1_of_share
-from holdfast.theory.length.coexistence import ROUNDED_SYMBOLS, rounded_half_width
+from holdfast.theory.length.levels import ROUNDED_SYMBOLS, rounded_half_width
 
 __all__ = [
     "RoundedContrast",

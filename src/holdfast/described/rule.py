@@ -24,8 +24,7 @@ from holdfast.statistics.entry import Bound
 from holdfast.theory.base.concentration import BoundedMean
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.direct.symbols import POINTS
-from holdfast.theory.length.coexistence import count_symbols
-from holdfast.theory.length.levels import described_log_level
+from holdfast.theory.length.levels import count_symbols, described_log_level
 
 if TYPE_CHECKING:
     from holdfast.data.histogram import Histogram

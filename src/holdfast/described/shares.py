@@ -22,7 +22,7 @@ from holdfast.theory.base.intervals import Interval, clopper_pearson
 from holdfast.theory.direct.order_statistics import threshold_interval
 from holdfast.theory.direct.proportion import independent_clopper_pearson
 from holdfast.theory.direct.unit_sums import f1_interval
-from holdfast.theory.length.coexistence import count_symbols, group_symbols
+from holdfast.theory.length.levels import count_symbols, group_symbols
 
 __all__ = [
     "GroupShare",

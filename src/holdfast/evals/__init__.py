@@ -7,23 +7,25 @@ from typing import TYPE_CHECKING
 from holdfast.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from holdfast.boards.display import StandingsDisplay as StandingsDisplay
     from holdfast.boards.leaderboard import Leaderboard as Leaderboard
-    from holdfast.boards.standings import Standing as Standing, Standings as Standings
-    from holdfast.evals.display import GateDisplay as GateDisplay
+    from holdfast.boards.standings import (
+        Standing as Standing,
+        Standings as Standings,
+        StandingsDisplay as StandingsDisplay,
+    )
     from holdfast.evals.gate import EvalGate as EvalGate
     from holdfast.evals.item_scores import ItemScores as ItemScores
     from holdfast.evals.submission import read as read
-    from holdfast.evals.verdict import Verdict as Verdict
+    from holdfast.evals.verdict import GateDisplay as GateDisplay, Verdict as Verdict
 
 _HOMES = {
     "EvalGate": "evals.gate",
-    "GateDisplay": "evals.display",
+    "GateDisplay": "evals.verdict",
     "ItemScores": "evals.item_scores",
     "Leaderboard": "boards.leaderboard",
     "Standing": "boards.standings",
     "Standings": "boards.standings",
-    "StandingsDisplay": "boards.display",
+    "StandingsDisplay": "boards.standings",
     "Verdict": "evals.verdict",
     "read": "evals.submission",
 }

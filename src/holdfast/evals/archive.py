@@ -1,4 +1,4 @@
-"""A file that somebody brings, read within limits: zips of JSON entries too.
+"""Source file that somebody brings, read within limits: zips of JSON entries too.
 
 Sizes are what comes out, not what a zip says of itself, and every entry's checksum is compared. All
 that comes out of a zip together is limited by its own size: a small file fills no memory.
@@ -68,7 +68,7 @@ class Source:
 
     @cached_property
     def document(self) -> Any:
-        """All of it, as one JSON document."""
+        """Content as one JSON document."""
         with self.opened() as file:
             size = os.fstat(file.fileno()).st_size  # as many bytes as are read are reserved
             content = file.read(min(size, LARGEST_DOCUMENT) + 1)
@@ -136,7 +136,7 @@ def as_mapping(value: Any, place: str) -> Mapping[str, Any]:
 
 @contextmanager
 def lacking(feature: str, tool: str) -> Iterator[None]:
-    """What a tool always writes is missing, or is something else."""
+    """Refusal of a log that lacks what its tool always writes, or has something else there."""
     try:
         yield
     except (AttributeError, IndexError, KeyError, TypeError):

@@ -255,7 +255,7 @@ class EvalGate:
         return score
 
     def _of_scorer(self, scores: Any, scorer: str | None) -> Any:
-        """Of scores by scorer, those of one; a log has all of them."""
+        """Scores of one scorer; a log has all of them."""
         if scorer is None or not isinstance(scores, Mapping):
             return scores
         if scorer not in scores:
@@ -317,7 +317,7 @@ def _ranges(score: _Scales) -> Mapping[str | None, Range | None]:
 
 
 def _identity(run: str, scoring: Mapping[str, str]) -> str:
-    """What a submission is known by: its digest or run, and how it was scored."""
+    """Identity of a submission: its digest or run, and how it was scored."""
     text = ":".join([run, *(value for name, value in scoring.items() if name != "items")])
     return text if len(text) <= _LONGEST_IDENTITY else sha256(text.encode()).hexdigest()
 
@@ -345,7 +345,7 @@ def _require_same_scoring(
 
 
 def _suffix(scorer: str | None) -> str:
-    """What a column's name says of its scorer."""
+    """Suffix of a column's name for its scorer."""
     return "" if scorer is None else f":{scorer}"
 
 

@@ -1,4 +1,4 @@
-"""The scores of one scorer, one for each item: what a log comes to, or why it comes to nothing.
+"""Item scores of one scorer: what a log comes to, or why it comes to nothing.
 
 Texts name items, never their scores: those were made with the answers that a holdout protects.
 """
@@ -58,7 +58,7 @@ class ItemScores:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What somebody wants of a log: which scores, and what to do where there are none."""
+    """Options of reading a log: which scores, and what to do where there are none."""
 
     score: str | None
     filter: str | None
@@ -242,7 +242,7 @@ def _average(runs: Sequence[float], bounds: tuple[float, float]) -> float:
 
 
 def _digests(lines: Sequence[Scored], file: str) -> dict[ItemId, str]:
-    """What each item's content is known by, where the log says so."""
+    """Digests of the items' contents, where the log says so."""
     digests: dict[ItemId, str] = {}
     for line in lines:
         if line.digest is not None and digests.setdefault(line.item, line.digest) != line.digest:

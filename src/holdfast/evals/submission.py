@@ -17,16 +17,17 @@ from holdfast.evals.formats import (
     EvalLog,
     is_every_eval_line,
     is_helm_document,
+    is_inspect_log,
     is_lm_eval_line,
     is_openai_line,
     is_promptfoo_document,
     read_every_eval,
     read_helm,
+    read_inspect,
     read_lm_eval,
     read_openai,
     read_promptfoo,
 )
-from holdfast.evals.inspect_log import is_inspect_log, read_inspect
 from holdfast.evals.item_scores import ItemScores, Wanted, item_scores
 from holdfast.evals.score_table import read_csv, read_json_lines, read_parquet
 from holdfast.question.bounds import Range
@@ -174,7 +175,7 @@ class Submission:
 
     @property
     def missing(self) -> str:
-        """What attaching does where there is no value."""
+        """Rule for items without a value."""
         return "null" if self.unmatched else "refuse"
 
 

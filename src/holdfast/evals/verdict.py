@@ -1,14 +1,20 @@
-"""What a gate says of a candidate: promote it, or not; and what was shown."""
+"""Verdict of a gate on a candidate: promote it, or not; its chart."""
 
 from __future__ import annotations
 
 import html
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
+from holdfast.ledger.entries import Recorded
 from holdfast.wording import plural
 
-__all__ = ["Verdict"]
+if TYPE_CHECKING:
+    from holdfast.evals.gate import EvalGate
+
+
+__all__ = ["GateDisplay", "Verdict"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +50,7 @@ class Verdict:
 
     @property
     def bound(self) -> float | None:
-        """What the gain is above."""
+        """Bound that the gain is above."""
         return self.min_gain if self.shown else None
 
     @property
@@ -59,7 +65,7 @@ class Verdict:
 
     @property
     def claim(self) -> str:
-        """What was to be shown, for people."""
+        """Claim that was to be shown, for people."""
         where = "" if self.scorer is None else f" on {self.scorer}"
         rows = "" if self.where is None else f" where {self.where}"
         if self.min_gain < 0:
@@ -107,3 +113,44 @@ class Verdict:
 
 def _cell(text: str) -> str:
     return text.replace("|", "\\|").replace("\n", " ")
+
+
+_SHOWN, _NOT_SHOWN = "#0b6e4f", "#a0a8b0"
+_SHOWN_NAMES = 40  # characters
+_WIDE, _HIGH = 7.0, 3.2  # inches
+
+
+class GateDisplay:
+    """Comparisons in order, and how many showed a gain so far; `ax_` and `figure_` once drawn."""
+
+    def __init__(self, history: Sequence[Recorded]) -> None:
+        self.history = history
+
+    @classmethod
+    def from_gate(cls, gate: EvalGate, ax: Any = None) -> Self:
+        """Draw what a gate was asked so far."""
+        return cls(gate.history()).plot(ax)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw it, on axes of one's own or on new ones."""
+        if ax is None:
+            from holdfast.holdout.charts import new_axes
+
+            ax = new_axes(_WIDE, _HIGH)
+        self.ax_, self.figure_ = ax, ax.figure
+        places = range(1, len(self.history) + 1)
+        promoted = [line.status == "shown" for line in self.history]
+        so_far = [sum(promoted[:place]) for place in places]
+        ax.step([0, *places], [0, *so_far], where="post", color=_SHOWN)
+        for status, colour in ((True, _SHOWN), (False, _NOT_SHOWN)):
+            mine = [place for place in places if promoted[place - 1] is status]
+            label = "shown" if status else "not shown"
+            ax.plot(mine, [so_far[place - 1] for place in mine], "o", color=colour, label=label)
+        for place in places:
+            if promoted[place - 1]:
+                name = (self.history[place - 1].why or "")[:_SHOWN_NAMES]
+                ax.annotate(name, (place, so_far[place - 1]), ha="right", va="bottom", fontsize=8)
+        ax.set_xlabel("comparisons")
+        ax.set_ylabel("shown to be better")
+        ax.legend()
+        return self

@@ -1,4 +1,4 @@
-"""Where guesses come from: public functions of the transcript and of other rows.
+"""Guessers: public functions of the transcript and of other rows.
 
 Names are loaded when first used: a holdout without a guesser needs none of them.
 """

@@ -1,4 +1,4 @@
-"""A guesser: a public function of the transcript and of unprotected rows; all by name.
+"""Guesser: a public function of the transcript and of unprotected rows; all by name.
 
 With a guesser, `ask` becomes a check of its guess. No promise depends on where a guess comes from;
 only the number of surprises does, and with it what the questions cost. So a guesser is not a part
@@ -39,7 +39,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Grounds:
-    """What guesses may rest on beside the answers; nothing of it is about the protected rows.
+    """Grounds of guesses beside the answers; nothing of them is about the protected rows.
 
     `train` are other rows, if there are any; `secret` addresses a guesser's own noise.
     """
@@ -52,7 +52,7 @@ class Grounds:
 
 @dataclass(frozen=True, slots=True)
 class Lesson:
-    """What everybody knows of an answered question; numbers are fractions of its range.
+    """Lesson of an answered question, known to everybody; numbers are fractions of its range.
 
     `revealed` holds the sample's value; `tolerance` is the half-width that was promised.
     """
@@ -70,7 +70,7 @@ class Guesser(Protocol):
 
     @property
     def name(self) -> str:
-        """What people call it."""
+        """Name, for people."""
         ...
 
     def start(self, grounds: Grounds) -> Any:
@@ -90,7 +90,7 @@ class Guesser(Protocol):
         ...
 
     def claim(self, guess: float, tolerance: float) -> Claim:
-        """What is checked of a guess: the interval that the truth is claimed to be in."""
+        """Claim of a guess: the interval that the truth is claimed to be in."""
         ...
 
 
@@ -100,7 +100,7 @@ def around(guess: float, tolerance: float) -> Claim:
 
 
 def lesson_of(answer: Recorded) -> Lesson:
-    """What a finished question of a ledger teaches."""
+    """Lesson of a finished question of a ledger."""
     low, high = answer.range
     value = (answer.estimate.value - low) / (high - low) if high > low else 0.0
     return Lesson(answer.question, answer.range, value, answer.tolerance, answer.revealed)
@@ -163,7 +163,7 @@ class Guessing:
         return requests
 
     def _first(self, statistic: Statistic) -> int | None:
-        """Which guesser covers it."""
+        """First guesser that covers it."""
         states = self._memory.states
         return next(
             (
@@ -193,13 +193,13 @@ _HOMES = (
 
 @cache
 def guessers() -> Mapping[str, Guesser]:
-    """All of them, by their names; loaded where one is wanted."""
+    """Guessers by their names; loaded where one is wanted."""
     every: list[Guesser] = [load(home)() for home in _HOMES]
     return {guesser.name: guesser for guesser in every}
 
 
 def guessers_of(wanted: str | Guesser | None, *, with_training: bool) -> tuple[Guesser, ...]:
-    """Who guesses, in order of preference.
+    """Guessers, in order of preference.
 
     Training rows guess where nobody else is named, and what the one that is named does not cover.
     """

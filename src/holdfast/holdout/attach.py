@@ -36,7 +36,7 @@ from holdfast.holdout.batch import Body
 from holdfast.holdout.desk import Desk
 from holdfast.ledger.attachments import AttachedColumn, Promotion
 from holdfast.ledger.chain import now
-from holdfast.ledger.identity import keyed_print
+from holdfast.ledger.secret import keyed_print
 from holdfast.question.bounds import Range
 from holdfast.question.columns import no_column
 from holdfast.question.declaring import bounds_pair

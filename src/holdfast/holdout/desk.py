@@ -65,8 +65,7 @@ from holdfast.ledger.store import Store
 from holdfast.ledger.transcript import Transcript
 from holdfast.mechanisms.catalogue import kind_of
 from holdfast.mechanisms.described import ground_of
-from holdfast.mechanisms.leakage import charged
-from holdfast.mechanisms.mechanism import Answered, Mechanism, Offer, Wish, answer
+from holdfast.mechanisms.mechanism import Answered, Mechanism, Offer, Wish, answer, charged
 from holdfast.mechanisms.terms import Account
 from holdfast.statistics.bind import read_again
 from holdfast.statistics.entry import Table

@@ -27,12 +27,12 @@ from holdfast.holdout.desk import Desk
 from holdfast.holdout.guess import other_rows, require_others, training_rows
 from holdfast.holdout.holdout import TIMEOUT, Holdout
 from holdfast.holdout.planned_width import planned_for
+from holdfast.ledger.backend import LedgerHome
 from holdfast.ledger.chain import canonical, now
 from holdfast.ledger.entries import Opening
-from holdfast.ledger.identity import keyed_print
+from holdfast.ledger.identity import Rows
 from holdfast.ledger.index import note_columns, note_ledger, others_over, with_the_same_columns
-from holdfast.ledger.records import LedgerHome
-from holdfast.ledger.rows import Rows
+from holdfast.ledger.secret import keyed_print
 from holdfast.ledger.store import Store, home_of
 from holdfast.ledger.transcript import Transcript
 from holdfast.mechanisms.auto import AUTO, Choice, choose

@@ -18,8 +18,7 @@ from holdfast.holdout.plays import wish_of
 from holdfast.holdout.question_kind import question_kind
 from holdfast.holdout.request import ClaimGrounds, claim_grounds, claimed, plays_of
 from holdfast.ledger.entries import in_unit
-from holdfast.mechanisms.leakage import charged
-from holdfast.mechanisms.mechanism import Mechanism, Offer, Release, Status, Wish
+from holdfast.mechanisms.mechanism import Mechanism, Offer, Release, Status, Wish, charged
 from holdfast.mechanisms.terms import Account
 from holdfast.statistics.derived import Estimate, Stages, Subquestion, batches, is_single
 from holdfast.statistics.entry import Bound

@@ -41,8 +41,7 @@ from holdfast.statistics.bind import Question
 from holdfast.statistics.entry import Call
 from holdfast.statistics.mean import Mean
 from holdfast.statistics.whole import TableFunction
-from holdfast.theory.length.coexistence import coexistence_log_charge
-from holdfast.theory.length.levels import SEARCH_SHARE
+from holdfast.theory.length.levels import SEARCH_SHARE, coexistence_log_charge
 
 __all__ = [
     "Declaring",

@@ -1,4 +1,4 @@
-"""Columns that were attached after the ledger was opened: what its entries say of them.
+"""Attached columns: what the ledger's entries say of columns that came after its opening.
 
 `attach/1` names a column. `values/1` says that the values of a computed one are kept, by a mark
 that needs the ledger's secret. `promote/1` names the column that others are compared with. What a
@@ -30,7 +30,7 @@ Origin: TypeAlias = Literal["submitted", "computed"]
 
 @dataclass(frozen=True, slots=True)
 class ValuesKept:
-    """That the values of a computed column are on the disk.
+    """Record that the values of a computed column are on the disk.
 
     `mark` is of their digest, keyed with the ledger's secret and with a `salt` of its own: without
     the secret it tells nothing, not even whether two columns hold the same.
@@ -72,12 +72,12 @@ class AttachedColumn:
 
     @property
     def identity(self) -> tuple[str, str]:
-        """Who it is: columns are the same if this is."""
+        """Identity of the column: columns are the same if this is."""
         return ("name", self.name) if self.digest is None else (self.origin, self.digest)
 
     @property
     def known_by(self) -> str:
-        """Who it is, in words; a declared digest is shown whole, one of content is only hex."""
+        """Identity in words; a declared digest is shown whole, one of content is only hex."""
         if self.digest is None:
             return "known by its name"
         return f"digest {self.digest if self.is_computed else self.digest[:12]}"
@@ -168,7 +168,7 @@ class Promotion:
 
 @dataclass(frozen=True, slots=True)
 class Attachments:
-    """All that were attached so far, by name and in order, and which were promoted.
+    """Attached columns so far, by name and in order, and which were promoted.
 
     `board` is what is said of them as submissions to a leaderboard.
     """
@@ -185,12 +185,12 @@ class Attachments:
 
     @property
     def incumbent(self) -> Promotion | None:
-        """What was promoted last."""
+        """Name of the column that was promoted last."""
         return self.promotions[-1] if self.promotions else None
 
     @classmethod
     def read(cls, bodies: Sequence[Mapping[str, Any]], table: Iterable[str]) -> Attachments:
-        """Those of a table with these columns, after entries that `bodies` wrote."""
+        """Attachments of a table with these columns, read from entries that `bodies` wrote."""
         attachments, named = cls(), tuple(table)
         for body in bodies:
             attachments = attachments.after(body, named)
@@ -269,7 +269,7 @@ class Attachments:
         )
 
     def among(self, columns: Iterable[str]) -> list[AttachedColumn]:
-        """Those of the columns that were attached."""
+        """Attached columns among these."""
         return [self.columns[name] for name in sorted(set(columns)) if name in self.columns]
 
     def keyless(self, key: str | None, columns: Collection[str]) -> bool:
@@ -280,7 +280,7 @@ class Attachments:
         return key not in columns and all(each.keyless for each in self.among(columns))
 
     def nonce_of(self, columns: Iterable[str]) -> str | None:
-        """What the noise of a question about these columns must depend on, beside its text.
+        """Nonce of a question's noise: what it must depend on of these columns, beside its text.
 
         The name of a column says nothing of its values: in another copy of the ledger it may be
         that of others, and a question about them must not have the same noise. What was submitted

@@ -1,4 +1,4 @@
-"""The audit: the chain, every interval derived again from the ledger alone, and the data.
+"""Audit: the chain, every interval derived again from the ledger alone, and the data.
 
 It needs no data; with data, its fingerprint and what the opening says of it are compared too. What
 it re-derives: each offer from the account before it (level, radius, grid, prior, worst charge),
@@ -26,15 +26,16 @@ from holdfast.data.sampling import Clustered, measured, sampling_to_dict
 from holdfast.described.question import columns_read, described_answer
 from holdfast.described.rule import Ground
 from holdfast.errors import HoldfastError, InvalidQuestion, LedgerTampered, Refused
+from holdfast.ledger.backend import LedgerHome
 from holdfast.ledger.chain import Row, canonical, verify
-from holdfast.ledger.checkpoint import FiledPlace, Kept, place_of
+from holdfast.ledger.checkpoint import FiledPlace, StoredCheckpoint, place_of
 from holdfast.ledger.column_files import kept_values
 from holdfast.ledger.composites import rebuilt, whole
 from holdfast.ledger.dictionaries import offered_again
 from holdfast.ledger.entries import Asked, Opening, Pending, Recorded, Request, reading_entry
-from holdfast.ledger.identity import has_shape, keyed_print
+from holdfast.ledger.identity import has_shape
 from holdfast.ledger.limits import CLOSE, alike, stated_range
-from holdfast.ledger.records import LedgerHome
+from holdfast.ledger.secret import keyed_print
 from holdfast.ledger.store import Reader, look
 from holdfast.ledger.transcript import Transcript, checkpoint_of, informed
 from holdfast.mechanisms.catalogue import kind_of
@@ -67,19 +68,19 @@ class Finding:
 
 
 class Audited(Protocol):
-    """Where entries are that are to be audited: a ledger's file, or a certificate."""
+    """Source of the entries to audit: a ledger, or a certificate."""
 
     @property
     def unchecked(self) -> str | None:
-        """Why the seal of the newest entry could not be compared, if it could not."""
+        """Reason why the seal of the newest entry could not be compared, if it could not."""
         ...
 
-    def kept(self) -> Kept | None:
+    def checkpoint(self) -> StoredCheckpoint | None:
         """The newest checkpoint, if there is one to be believed."""
         ...
 
     def news(self) -> list[Row]:
-        """All entries, in order; refused where the chain is broken."""
+        """Entries, in order; refused where the chain is broken."""
         ...
 
 
@@ -104,17 +105,17 @@ class Copied:
 
     @property
     def unchecked(self) -> str:
-        """Why the seal could not be compared."""
+        """Reason why the seal could not be compared."""
         return (
             "it stays with the ledger, so that later entries that were left out would not be "
             "noticed; compare the newest hash, or a receipt, with the ledger's."
         )
 
-    def kept(self) -> None:
+    def checkpoint(self) -> None:
         """Nothing: everything is folded."""
 
     def news(self) -> list[Row]:
-        """All entries, in order; refused where the chain is broken."""
+        """Entries, in order; refused where the chain is broken."""
         verify(self.rows)
         return list(self.rows)
 
@@ -154,10 +155,13 @@ def audit(
 
 
 def retrace(source: Audited, progress: Callable[[int, int], None] | None = None) -> Retraced:
-    """What the entries alone say: the chain, and everything derived again from them."""
+    """Findings from the entries alone: the chain, and everything derived again from them."""
     transcript = Transcript()
     try:
-        checkpoint, entries = source.kept(), source.news()  # in this order: others may be asking
+        checkpoint, entries = (
+            source.checkpoint(),
+            source.news(),
+        )  # in this order: others may be asking
         sealed = " and sealed" if source.unchecked is None else "; its seal was not compared"
         chain = Finding("chain", True, f"{len(entries):,} entries, unbroken{sealed}")
         promises, places = _follow(transcript, _with_progress(entries, progress), checkpoint)
@@ -185,7 +189,7 @@ def _with_progress(
 
 
 def _follow(
-    transcript: Transcript, entries: Iterable[Row], checkpoint: Kept | None
+    transcript: Transcript, entries: Iterable[Row], checkpoint: StoredCheckpoint | None
 ) -> tuple[Finding, list[FiledPlace]]:
     """Fold the entries one by one; each is derived from what was before it.
 
@@ -216,7 +220,7 @@ def _follow(
 
 
 def _fault(transcript: Transcript, seq: int, text: str) -> str | None:
-    """What is wrong with an entry that was folded: with what it promises, or with what it tells."""
+    """Fault of an entry that was folded: in what it promises, or in what it tells."""
     pending = transcript.pending
     if pending is not None and pending.seq == seq:
         return _batch_fault(transcript, pending)
@@ -286,7 +290,7 @@ def _look(transcript: Transcript, number: int) -> Recorded:
 
 
 def _batch_fault(transcript: Transcript, pending: Pending) -> str | None:
-    """What is wrong with a batch, and with which of its questions."""
+    """Fault of a batch, and of which of its questions."""
     opening, table = transcript.opening, transcript.table
     unsound = kind_of(opening.mechanism["name"]).fault
     if unsound is not None:
@@ -395,7 +399,7 @@ def _made_again(
 
 
 def _wish_of(reserved: Asked, statistic: Statistic, terms: Terms) -> Wish:
-    """What a reservation says that the analyst wanted."""
+    """Request of the analyst, from its reservation."""
     offer = reserved.offer
     width = terms.half_width if offer.tolerance is None else offer.tolerance
     moment = None if offer.prior is None else (offer.extra or {}).get("moment")
@@ -403,7 +407,7 @@ def _wish_of(reserved: Asked, statistic: Statistic, terms: Terms) -> Wish:
 
 
 def difference_of(offer: Offer, again: Offer) -> str | None:
-    """What of an offer is not as it was made again, in words; its question is that by its text."""
+    """Differences of an offer from the one made again, in words; its question is by its text."""
     recorded, expected = offer.to_dict(), {**again.to_dict(), "question": offer.question}
     if again.extra is not None and "event" not in (offer.extra or {}):  # as ledgers once wrote it
         expected["extra"] = {name: each for name, each in again.extra.items() if name != "event"}
@@ -484,7 +488,7 @@ def _same_data(opening: Opening, secret: bytes, sample: Callable[[], Sample]) ->
 
 
 def _misstated(opening: Opening, rows: Sample) -> str | None:
-    """What the opening says wrongly of the table, in words."""
+    """Misstatement of the opening about the table, in words."""
     sampling, stated = opening.terms.sampling, opening.terms.design
     if not has_shape(opening, rows):
         return "rows or columns"

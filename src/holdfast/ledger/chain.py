@@ -1,4 +1,4 @@
-"""The chain: each entry's hash covers its text and the hash before it.
+"""Hash chain: each entry's hash covers its text and the hash before it.
 
 An entry's text is canonical JSON (sorted keys, no spaces, shortest floats), so that the same facts
 always have the same hash. The newest hash is also sealed with the secret beside the ledger: without

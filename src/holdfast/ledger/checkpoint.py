@@ -21,18 +21,18 @@ __all__ = [
     "EVENT",
     "KEY",
     "Filed",
+    "FiledAnswer",
     "FiledPlace",
-    "Found",
-    "Kept",
     "SealedPlace",
+    "StoredCheckpoint",
+    "answer_at",
+    "checkpoint_at",
     "digest_of",
-    "found_at",
-    "kept_at",
+    "lines_filing",
     "place_at",
     "place_of",
     "sealed_checkpoint",
     "sealed_places",
-    "told_filing",
 ]
 
 
@@ -48,7 +48,7 @@ _SEAL = "holdfast filing/1"
 
 @dataclass(frozen=True, slots=True)
 class Filed:
-    """What is found by a text: an answer by its question, or by its key what a call was told.
+    """Index entry: an answer by its question, or what a call was told by its request key.
 
     `look` and `line` are its numbers, 0 where it has none; `leaked` is what had leaked (nats)
     before its batch.
@@ -60,16 +60,16 @@ class Filed:
     leaked: float = 0.0
 
 
-def told_filing(body: Mapping[str, Any]) -> list[Filed]:
-    """What is to be found of lines that are told: what has parts, and all of them by their key."""
+def lines_filing(body: Mapping[str, Any]) -> list[Filed]:
+    """Index entries of recorded lines: of composites, and of all of them by their request key."""
     wholes = [line for line in body["lines"] if "parts" in line]
     filed = [Filed(line["request"]["question"], line=line["line"]) for line in wholes]
     return filed if body["key"] is None else [*filed, Filed(KEY + body["key"])]
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """What is filed, with the entry that says it and the one before, as they were sealed.
+class FiledAnswer:
+    """Answer found by the index, with its entry and the one before, as they were sealed.
 
     A look is reserved by the one and settled by the other.
     """
@@ -80,22 +80,24 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
-    """A checkpoint as it was sealed, and the ledger's first entry."""
+class StoredCheckpoint:
+    """Checkpoint as it was sealed, and the ledger's first entry."""
 
     text: str
     first: Row
 
 
 def sealed_places(secret: bytes, answers: Iterable[Filed], settled: Row) -> list[SealedPlace]:
-    """Where the answers are filed that entry `settled` says, sealed; for its own transaction."""
+    """Places of the answers that entry `settled` says, sealed; for its own transaction."""
     seq, _, hashed = settled
     places = [place_of(filed, seq) for filed in answers]
     return [(*place, _seal(secret, *place, hashed)) for place in places]
 
 
-def found_at(secret: bytes, question: str, filed: SealedPlace, entries: Sequence[Row]) -> Found:
-    """The answer at a place, with the three entries that end with the one that says it.
+def answer_at(
+    secret: bytes, question: str, filed: SealedPlace, entries: Sequence[Row]
+) -> FiledAnswer:
+    """Answer at a place, with the three entries that end with the one that says it.
 
     Refused if they are not those that were sealed.
     """
@@ -106,16 +108,16 @@ def found_at(secret: bytes, question: str, filed: SealedPlace, entries: Sequence
     hashed = verify((reserved, settlement), before[2], before[0])
     if stored != _seal(secret, digest, settled, look, line, leaked, hashed):
         raise _otherwise(settled)
-    return Found(Filed(question, look, line, leaked), reserved, settlement)
+    return FiledAnswer(Filed(question, look, line, leaked), reserved, settlement)
 
 
 def place_of(filed: Filed, settled: int) -> FiledPlace:
-    """Where an answer is filed that entry `settled` says."""
+    """Place of an answer that entry `settled` says."""
     return (digest_of(filed.question), settled, filed.look, filed.line, filed.leaked)
 
 
 def place_at(secret: bytes | None, filed: SealedPlace, hashed: str | None) -> FiledPlace:
-    """Where an answer is filed, as it was sealed with the hash of its entry."""
+    """Place of an answer, as it was sealed with the hash of its entry."""
     question, settled, look, line, leaked, stored = filed
     place = (question, settled, look, line, leaked)
     if secret is not None and stored != _seal(secret, *place, hashed):
@@ -128,15 +130,15 @@ def sealed_checkpoint(secret: bytes, text: str) -> tuple[str, str]:
     return text, _seal(secret, text)
 
 
-def kept_at(secret: bytes, text: str, stored: str, first: Row) -> Kept:
+def checkpoint_at(secret: bytes, text: str, stored: str, first: Row) -> StoredCheckpoint:
     """A checkpoint; refused if it is not as it was sealed."""
     if stored != _seal(secret, text):
         raise LedgerTampered(f"the checkpoint of the ledger was not sealed by it. {RESTORE}")
-    return Kept(text, first)
+    return StoredCheckpoint(text, first)
 
 
 def digest_of(question: str) -> str:
-    """What a question is filed under."""
+    """Digest under which a question is filed."""
     return sha256(question.encode()).hexdigest()
 
 

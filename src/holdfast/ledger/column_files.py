@@ -1,4 +1,4 @@
-"""Attached columns beside the ledger's entries, for their owner only, one file for each.
+"""Files of attached columns beside the ledger's entries, for their owner only, one for each.
 
 An entry names a column by its digest; the values are kept here, durable before the entry is. A file
 that is gone, cut or changed is noticed: what it holds no longer has the digest. A file is a
@@ -61,11 +61,11 @@ class ColumnFiles(Protocol):
     """Files that are kept beside a ledger's entries, to be read."""
 
     def file(self, name: str) -> bytes | None:
-        """What was kept under a name; None if there is nothing."""
+        """Content stored under a name; None if there is nothing."""
         ...
 
     def file_name(self, name: str) -> str:
-        """What people call it."""
+        """Name of a stored file, for messages."""
         ...
 
 
@@ -94,14 +94,14 @@ class ColumnStore:
         return ValuesKept(salt, mark, now())
 
     def values(self, column: AttachedColumn, key: str) -> ColumnValues:
-        """What was attached, as `kept_values` finds it."""
+        """Values of an attached column, as `kept_values` finds them."""
         return kept_values(self.ledger, self.secret, column, key)
 
 
 def kept_values(
     files: ColumnFiles, secret: bytes | None, column: AttachedColumn, key: str
 ) -> ColumnValues:
-    """What was attached, for the table's `key`, as the ledger knows it; refused if it changed.
+    """Values of an attached column, for the table's `key`; refused if they changed.
 
     Without the `secret` only what was submitted can be compared.
     """
@@ -136,7 +136,7 @@ def read_column(
 
 
 def _mark(secret: bytes | None, column: str, salt: str) -> Mark:
-    """How the digest of protected values is marked."""
+    """Mark of the digest of protected values."""
     if secret is None:
         raise LedgerUnavailable(
             f"the values of column {column!r} are marked with the ledger's secret, which is not "
@@ -161,7 +161,7 @@ def _checksum(content: bytes) -> bytes:
 
 
 def _parsed(encoded: bytes, key: str) -> ColumnValues | None:
-    """What `_written` wrote; nothing, if it is anything else."""
+    """Column values, parsed from what `_encoded` wrote; None, if it is anything else."""
     checksum, _, content = encoded.partition(b"\n")
     if checksum != _checksum(content):
         return None

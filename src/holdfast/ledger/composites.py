@@ -52,7 +52,7 @@ def whole(
     earlier: Sequence[Recorded],
     terms: Terms,
 ) -> dict[str, Any]:
-    """What is told of a question; `earlier` is what was told of it before.
+    """Composite line of a question; `earlier` is what was recorded of it before.
 
     Its charge is that of the looks that were asked for it, and not told under it before.
     """
@@ -144,7 +144,7 @@ def _is_implied(
 
 
 def _unit(question: Bound, terms: Terms) -> float:
-    """What a tolerance is a part of, as a part of the range."""
+    """Unit of a tolerance, as a part of the range."""
     return question.unit(terms.rows) if is_single(question) else 1.0
 
 
@@ -235,7 +235,7 @@ def read_whole(body: dict[str, Any], at: str, receipt: str) -> Recorded:
 
 
 def _claim(request: Request) -> tuple[float, float] | None:
-    """What was claimed of one side, as parts of the range."""
+    """Claim about one side, as parts of the range."""
     if request.side is None or request.guess is None:
         return None
     width = request.high - request.low

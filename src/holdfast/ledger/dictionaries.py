@@ -1,4 +1,4 @@
-"""Dictionaries that were opened late: what the ledger's entries say of them, and their questions.
+"""Late dictionaries: what the ledger's entries say of searches and last looks, and their questions.
 
 A search has a name, which its questions use for a column that is another one for each of its
 members: ``avg(model = label)``. What arrives for member 17 is attached as ``model[17]``, once, and
@@ -94,17 +94,17 @@ class Dictionary:
 
     @property
     def stake(self) -> Stake:
-        """What it was opened with."""
+        """Stake that it was opened with."""
         return Stake(self.log_beta, self.nats)
 
     @property
     def mechanism(self) -> Mechanism:
-        """What answers its questions, under the name that the ledger calls it."""
+        """Mechanism that answers its questions, under the name that the ledger calls it."""
         return Described(f"{self.kind} {self.name}")
 
     @property
     def declared(self) -> tuple[object, ...]:
-        """What somebody who names it again has to say."""
+        """Declaration that must be repeated by whoever names it again."""
         fields = (self.size, self.questions, self.share, self.computed, self.bounds)
         return (*fields, self.space, self.train, self.code)
 
@@ -113,7 +113,7 @@ class Dictionary:
         return f"{self.name}[{member}]"
 
     def member_of(self, column: str) -> int | None:
-        """Which member's values are attached under this name; None if it is no member's."""
+        """Member whose values are attached under this name; None if it is no member's."""
         match = _MEMBER.fullmatch(column)
         if match is None or match[1] != self.name or int(match[2]) >= self.size:
             return None
@@ -127,7 +127,7 @@ class Dictionary:
 
     @classmethod
     def read(cls, body: Mapping[str, Any]) -> Dictionary:
-        """What an entry says."""
+        """Dictionary read from an entry."""
         plain = {name: body[name] for name in cls.__slots__}
         bounds = None if body["bounds"] is None else bounds_pair(body["bounds"])
         return cls(**{**plain, "questions": tuple(body["questions"]), "bounds": bounds})
@@ -144,7 +144,7 @@ class Dictionary:
 
 @dataclass(frozen=True, slots=True)
 class Dictionaries:
-    """All that were opened so far, by name and in order."""
+    """Dictionaries opened so far, by name and in order."""
 
     named: Mapping[str, Dictionary] = field(default_factory=dict)
 
@@ -153,7 +153,7 @@ class Dictionaries:
 
     @classmethod
     def read(cls, bodies: Sequence[Mapping[str, Any]]) -> Dictionaries:
-        """Those that `bodies` wrote."""
+        """Dictionaries read from what `bodies` wrote."""
         dictionaries = [Dictionary.read(body) for body in bodies]
         return cls({each.name: each for each in dictionaries})
 
@@ -163,12 +163,12 @@ class Dictionaries:
 
     @property
     def searches(self) -> list[Dictionary]:
-        """Those that have members."""
+        """Searches: the dictionaries that have members."""
         return [each for each in self if not each.is_last]
 
     @property
     def mechanisms(self) -> list[Mechanism]:
-        """What answers their questions."""
+        """Mechanisms that answer their questions."""
         return [each.mechanism for each in self]
 
     def of(self, mechanism: str) -> Dictionary | None:
@@ -183,7 +183,7 @@ class Dictionaries:
     def after(
         self, new: Dictionary, terms: Terms, account: Account, attached: Attachments
     ) -> tuple[Dictionaries, Account]:
-        """Those and one more, and the account after it; its stake must be what follows from it."""
+        """Dictionaries with one more, and the account after it; its stake must follow from it."""
         try:
             stake = stake_in(terms, account, new.share)
         except Refused as error:
@@ -236,7 +236,7 @@ def late_question(
 
 
 def _why_none(ground: Ground) -> str:
-    """Why there is no rule for a question, and what to do instead."""
+    """Reason why there is no rule for a question, and what to do instead."""
     if ground.alike and ground.made_for_keys:
         return (
             "for values that are made for single keys, whose rows are not alike; open a search "
@@ -309,7 +309,7 @@ def _ground(
     attached: Mapping[str, AttachedColumn],
     member: str | None,
 ) -> Ground:
-    """What rules of a dictionary rest on: its own level, and what may be made for single keys."""
+    """Ground of a dictionary's rules: its own level, and what may be made for single keys."""
     terms, columns, every = opening.terms, lengths.own.schema.types, Attachments(attached)
     keyed = {name for name in columns if not every.keyless(terms.key, [name])}
     if member is not None and not dictionary.computed:

@@ -33,20 +33,27 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from hashlib import sha256
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias
 
 from holdfast.data.files import AS_USUAL, TableForm
 from holdfast.described.means import ConcentratedRule
 from holdfast.described.question import DescribedQuestion, is_at_the_floor, share_symbols
 from holdfast.described.rule import Rule, Symbols, Told
 from holdfast.errors import InvalidArgument, LedgerTampered
-from holdfast.ledger.chain import RESTORE, canonical
+from holdfast.ledger.chain import canonical
 from holdfast.ledger.limits import open_ended
 from holdfast.ledger.side_files import FORMAT
 from holdfast.mechanisms.catalogue import kind_of
 from holdfast.mechanisms.described import release_of, rule_from
-from holdfast.mechanisms.leakage import charged
-from holdfast.mechanisms.mechanism import Mechanism, Offer, Refuted, Release, Symbol, revealed
+from holdfast.mechanisms.mechanism import (
+    Mechanism,
+    Offer,
+    Refuted,
+    Release,
+    Symbol,
+    charged,
+    revealed,
+)
 from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.terms import Account, Closed, Terms
 from holdfast.question.columns import Schema
@@ -82,7 +89,6 @@ __all__ = [
     "restated",
     "retirement",
     "revelation",
-    "said_at_opening",
     "settlement",
     "telling",
     "verdict_of",
@@ -96,7 +102,7 @@ Judgement: TypeAlias = Literal["better", "worse", "cannot tell"]
 
 
 def verdict_of(interval: Interval, better: Better | None) -> Judgement | None:
-    """What the interval of a difference says, where one sign of it is better."""
+    """Verdict of the interval of a difference, where one sign of it is better."""
     if better is None:
         return None
     if interval.low <= 0 <= interval.high:
@@ -157,13 +163,13 @@ class Opening:
 
     @property
     def table(self) -> Table:
-        """What is public of the table."""
+        """Public facts of the table."""
         return Table(self.schema, self.terms.design)
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What somebody asked for: the statistic by its canonical text, with the range of its values.
+    """Request: the statistic by its canonical text, with the range of its values, and who asked.
 
     A `guess` is a number in its own unit, and with a `side` the bound that was claimed; `tolerance`
     the half-width that was named. `by` is who asked, `key` the call's own name: the same call made
@@ -240,7 +246,7 @@ class Asked:
 
     @classmethod
     def read_all(cls, body: dict[str, Any]) -> tuple[Asked, ...]:
-        """All looks that an entry reserves."""
+        """Looks that an entry reserves."""
         requests = dict(enumerate(Request.read(each) for each in body["asked"]))
         return tuple(
             cls(
@@ -307,7 +313,7 @@ class Recorded:
 
     @property
     def refuted(self) -> Refuted | None:
-        """What an answer follows; None if it is no claim that was not confirmed."""
+        """Refuted claim that an answer follows; None if there is none."""
         if self.status != "not confirmed" or self.look is None or self.claim is None:
             return None
         return Refuted(self.look, self.claim, self.reach)
@@ -325,17 +331,17 @@ class Recorded:
 
     @property
     def why(self) -> str | None:
-        """Why it was asked, as they said."""
+        """Reason why it was asked, as they said."""
         return self.request.why
 
     @property
     def part_of(self) -> str | None:
-        """What it was asked for, if it is no line by itself."""
+        """Question that it was asked for, if it is no line by itself."""
         return self.request.question if self.number is None else None
 
     @property
     def verdict(self) -> Judgement | None:
-        """Of a difference that was asked with `better`: what it says."""
+        """Verdict of a difference that was asked with `better`."""
         return verdict_of(self.interval, self.request.better)
 
     @property
@@ -355,7 +361,7 @@ class Recorded:
 
     @property
     def length(self) -> str:
-        """How long a described question is, in words; nothing for others."""
+        """Length of a described question, in words; nothing for others."""
         return "" if self.bits is None else f"{self.bits:.1f} bits"
 
     @property
@@ -369,7 +375,7 @@ class Recorded:
 
     @property
     def estimate(self) -> Estimate:
-        """What a statistic that it is a part of goes by; what says nothing is anywhere."""
+        """Estimate for a statistic that it is a part of; what says nothing is anywhere."""
         low, high = self.interval if all(map(math.isfinite, self.interval)) else self.range
         value = low + (high - low) / 2 if self.value is None else self.value
         return Estimate(value, self.interval, refuted=self.status == "not confirmed")
@@ -393,7 +399,7 @@ class Recorded:
 
     @property
     def side(self) -> str | None:
-        """Which side of its value a one-sided claim that was confirmed or shown is about."""
+        """Side of its value that a confirmed or shown one-sided claim is about."""
         if self.status not in ("confirmed", "shown") or self.claim is None or self.guess is None:
             return None
         low, high = self.claim
@@ -405,7 +411,7 @@ class Recorded:
 
     @property
     def claimed(self) -> str | None:
-        """What was claimed in vain, in words; None where nothing was."""
+        """Claim that was made in vain, in words; None where nothing was."""
         request = self.request
         if self.value is not None or request.verb == "ask" or request.guess is None:
             return None
@@ -499,7 +505,7 @@ def ended(account: Account, body: Mapping[str, Any]) -> Account:
 
 
 def last_to_answer(account: Account, mechanism: Mechanism) -> Mechanism | None:
-    """What shows an exact value after such an entry, if anything does; few ledgers load it."""
+    """Mechanism that shows an exact value after such an entry, if any; few ledgers load it."""
     if account.closed is None:
         return None
     from holdfast.mechanisms.reveal import revealing
@@ -546,7 +552,6 @@ def noise_of_batch(
 # A reserved batch, and its answers as the ledger tells them, in the question's own unit.
 
 
-_Said = TypeVar("_Said")
 _FRACTIONS = (0.0, 1.0)  # the range of a question whose unit is the fraction itself
 
 
@@ -685,16 +690,9 @@ def at_worst(account: Account, pending: Pending) -> Account:
     return charged(account, offers, [offer.worst_charge for offer in offers])
 
 
-def said_at_opening(value: _Said | None) -> _Said:
-    """What the opening entry says; without one there is no ledger."""
-    if value is None:
-        raise LedgerTampered(f"the ledger has no opening entry. {RESTORE}")
-    return value
-
-
 @contextmanager
 def reading_entry(place: str) -> Iterator[None]:
-    """What makes no sense was not written by this software."""
+    """Guard: an entry that makes no sense was not written by this software."""
     try:
         yield
     except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError) as error:

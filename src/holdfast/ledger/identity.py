@@ -1,28 +1,169 @@
-"""Which table a ledger protects: the print of its rows, keyed with the ledger's secret.
-
-The fingerprint of a table of few distinct rows tells the table to whoever tries them all; keyed, it
-tells nothing without the secret, and one table has another print in every ledger. It never leaves
-the process in any other form.
-"""
+"""Identity of the protected table: is what a ledger is opened with the table it protects?"""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
+from holdfast.data.column_digests import ColumnDigests
+from holdfast.data.database import DatabaseUrl, is_database_url
+from holdfast.data.files import FileSample, FileStamp, is_path
 from holdfast.data.fingerprint import fingerprint
 from holdfast.data.sample import Sample
-from holdfast.data.source import KnownTable, open_sample
-from holdfast.ledger.chain import keyed
+from holdfast.data.source import KnownTable, csv_paths, is_query, open_sample, require_form
+from holdfast.errors import DataChanged, HoldfastError, InvalidArgument
 from holdfast.ledger.entries import Opening
+from holdfast.ledger.index import Whereabouts, note, recall
+from holdfast.ledger.secret import keyed_print
+from holdfast.ledger.store import Store
 
-__all__ = ["has_shape", "is_protected", "keyed_print", "protected_rows"]
-
-_PURPOSE = "holdfast print/1"
+__all__ = ["Rows", "has_shape", "is_protected", "protected_rows"]
 
 
-def keyed_print(secret: bytes, content: str) -> str:
-    """What a ledger with this secret writes for a table's fingerprint."""
-    return keyed(secret, _PURPOSE, content)
+@dataclass(frozen=True)
+class Rows:
+    """Opened table: where it was found, and what is known of its files from before."""
+
+    sample: Sample
+    source: str | None
+    table: str | None
+    known: Whereabouts | None = None
+    digests: ColumnDigests | None = None
+
+    @classmethod
+    def of_data(cls, data: Any, table: str | None, expected: KnownTable) -> Rows:
+        """A table for a ledger that is not there yet; a query is asked twice.
+
+        The types of CSV's columns that are `expected` are those of training rows.
+        """
+        from holdfast.data.csv import require_flags
+
+        require_form(data, expected.form)
+        sample = open_sample(data, table=table, known=expected)
+        rows = cls(sample, _source(data), table, digests=ColumnDigests(sample.types))
+        require_flags(rows.sample.types, expected.form.flags)
+        if expected.types and rows._is_csv:
+            rows._require_readable(csv_paths(data), expected)
+        query = is_query(data, rows.sample)
+        again = open_sample(data, table=table, known=expected) if query else None
+        if again is not None and fingerprint(again) != rows.content:
+            raise InvalidArgument(
+                "the table differs from one reading to the next: it depends on random numbers, the "
+                "clock, the order of sums, or something that is being written. Save it as a file "
+                "or a table, and open that."
+            )
+        return rows
+
+    @classmethod
+    def of_ledger(cls, store: Store, opening: Opening, data: Any, table: str | None) -> Rows:
+        """A table for an existing ledger, which may know which one of a database it is."""
+        whereabouts, source = recall(store.home, store.secret), _source(data)
+        if table is None and whereabouts is not None and whereabouts.source == source:
+            table = whereabouts.table
+        return cls(protected_rows(opening, data, table), source, table, whereabouts)
+
+    @cached_property
+    def content(self) -> str:
+        """The fingerprint of the rows. It stays here: a ledger keeps it keyed."""
+        if self.digests is None:
+            return fingerprint(self.sample)
+        return fingerprint(self.sample, self.digests.add)
+
+    @property
+    def columns(self) -> frozenset[str]:
+        """Digests of single columns, from the scan of the fingerprint, for a new ledger."""
+        return self.digests.found() if self.digests is not None and self.content else frozenset()
+
+    @property
+    def files(self) -> tuple[FileStamp, ...]:
+        """The files that they are read from, as they are now; nothing, if they are in none."""
+        return self.sample.stamps if isinstance(self.sample, FileSample) else ()
+
+    def are(self, sample: Sample) -> bool:
+        """Whether another table is this very one; reads it only if it could be."""
+        mine = self.sample
+        return (mine.n, mine.types) == (sample.n, sample.types) and fingerprint(
+            sample
+        ) == self.content
+
+    def require_protected(self, store: Store, opening: Opening) -> None:
+        """Refuse another table than the ledger's; remember where this one is."""
+        if not self._is_of(opening, store.secret):
+            raise DataChanged(
+                f"the table is not the one of the ledger {str(store.home)!r} "
+                f"({opening.terms.rows:,} rows, {len(opening.schema.types)} columns): a row, a "
+                "cell, a column or a type differs. Open the original table, or a new ledger for "
+                "this one."
+            )
+        whereabouts = self._whereabouts(opening.fingerprint)
+        if whereabouts is not None and whereabouts != self.known:
+            note(store.home, store.secret, whereabouts)
+
+    def _require_readable(self, paths: Sequence[str], expected: KnownTable) -> None:
+        """Refuse CSV files that cannot be read as training rows are, and name the column."""
+        from holdfast.data.csv import misread
+
+        try:
+            _ = self.content
+        except DataChanged:
+            raise
+        except HoldfastError:
+            fault = misread(paths, expected.form, expected.types)
+            if fault is None:
+                raise
+            name, kind = fault
+            raise InvalidArgument(
+                f"column {name!r} is {expected.types[name]} in the training rows, and cannot be "
+                f"read as that in {paths[0]!r}, where it is {kind}; see what it holds, and whether "
+                "something stands for missing values (null=, --null), or open it without training "
+                "rows."
+            ) from None
+
+    def _is_of(self, opening: Opening, secret: bytes) -> bool:
+        """Whether they are the rows of a ledger; of what cannot be read as those, it is said."""
+        try:
+            equal = has_shape(opening, self.sample)
+            return equal and self._print(secret) == opening.fingerprint
+        except DataChanged:
+            raise
+        except HoldfastError:
+            if self._is_csv:
+                return False  # it holds other things than the ledger's types say
+            raise
+
+    @property
+    def _is_csv(self) -> bool:
+        return isinstance(self.sample, FileSample) and bool(csv_paths(self.source))
+
+    def _print(self, secret: bytes) -> str:
+        """Keyed print of these rows; files not touched since are not read again."""
+        if self.known is not None and isinstance(self.sample, FileSample):
+            before = (self.known.stamps, self.known.table)
+            if before == (self.sample.stamps, self.table):
+                return self.known.print_
+        return keyed_print(secret, self.content)
+
+    def _whereabouts(self, print_: str) -> Whereabouts | None:
+        if self.source is None:
+            return None
+        if not isinstance(self.sample, FileSample):
+            return Whereabouts(self.source, self.table)
+        return Whereabouts(self.source, self.table, self.sample.stamps, print_)
+
+
+def _source(data: Any) -> str | None:
+    """The path or glob, as it is from everywhere, or an address, of a database without password.
+
+    None for data in memory.
+    """
+    if is_database_url(data):
+        return str(DatabaseUrl.read("data", data))
+    if is_path(data):
+        return os.path.abspath(data)
+    return data if isinstance(data, str) else None
 
 
 def protected_rows(opening: Opening, data: Any, table: str | None = None) -> Sample:

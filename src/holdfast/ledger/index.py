@@ -1,4 +1,4 @@
-"""The index of ledgers: where each was opened, and which are over the same table.
+"""Index of ledgers: where each was opened, and which are over the same table.
 
 It spares the reader of untouched files their fingerprint, and tells the command line where to look.
 The ledger itself names no place, so that it can be shown to others. It is sealed with the secret,
@@ -23,12 +23,12 @@ from urllib.parse import quote
 from holdfast.data.database import is_database_url
 from holdfast.data.files import FileStamp
 from holdfast.errors import HoldfastError
+from holdfast.ledger.backend import LedgerHome
 from holdfast.ledger.chain import keyed
-from holdfast.ledger.identity import keyed_print
-from holdfast.ledger.records import LedgerHome
+from holdfast.ledger.secret import keyed_print, known_secret
 from holdfast.ledger.side_files import open_here, read_here
 from holdfast.ledger.sqlite import FileHome
-from holdfast.ledger.store import home_of, known_secret
+from holdfast.ledger.store import home_of
 
 __all__ = [
     "STATE",
@@ -49,7 +49,7 @@ _FILE, _PURPOSE = "files", "holdfast files/1"
 
 @dataclass(frozen=True, slots=True)
 class Whereabouts:
-    """The path or glob, the table in a database, the files as they were, and what they held.
+    """Whereabouts of a table: path or glob, table in a database, files as they were, and print.
 
     `print_` is what the ledger writes for such a table. Without `stamps` the rows were not those of
     files alone, and must be read again.
@@ -78,7 +78,7 @@ def note(ledger: LedgerHome, secret: bytes, whereabouts: Whereabouts) -> None:
 
 
 def recall(ledger: LedgerHome, secret: bytes) -> Whereabouts | None:
-    """What was kept; nothing, if it is not there or was not written by the ledger's owner."""
+    """Whereabouts on record; None, if they are not there or not written by the ledger's owner."""
     try:
         text = json.loads(read_here(ledger.beside(_FILE)))
         facts: str = text["facts"]

@@ -22,7 +22,7 @@ BOARDING = frozenset({_BOARD, _TURNED_AWAY})
 
 @dataclass(frozen=True, slots=True)
 class BoardTerms:
-    """What was declared of a leaderboard: the metric, the column of labels and their range.
+    """Terms of a leaderboard: the metric, the column of labels and their range.
 
     With `public` every submission is compared with the leader as it arrives, and its claim checked,
     until `wrong_claims` were refuted; without, nothing is looked at before the end.
@@ -37,7 +37,7 @@ class BoardTerms:
 
     @property
     def said(self) -> tuple[object, ...]:
-        """What somebody who opens it again has to say."""
+        """Declaration that must be repeated by whoever opens it again."""
         return (self.metric, self.label, self.y_range, self.public, self.wrong_claims)
 
     def __str__(self) -> str:
@@ -56,7 +56,7 @@ class BoardTerms:
 
     @classmethod
     def read(cls, body: Mapping[str, Any]) -> BoardTerms:
-        """What an entry says."""
+        """Terms read from an entry."""
         plain = {name: body[name] for name in cls.__slots__}
         y_range = None if body["y_range"] is None else bounds_pair(body["y_range"])
         return cls(**{**plain, "y_range": y_range})
@@ -82,7 +82,7 @@ class TurnedAway:
 
 @dataclass(frozen=True, slots=True)
 class BoardRecord:
-    """What was declared of the board of a ledger, if it has one, and who was turned away."""
+    """Record of a ledger's board, if it has one: its terms, and who was turned away."""
 
     terms: BoardTerms | None = None
     turned_away: tuple[TurnedAway, ...] = ()

@@ -1,4 +1,4 @@
-"""A ledger moves: every entry, answer and column goes elsewhere, and none is asked here.
+"""Move of a ledger: every entry, answer and column goes elsewhere, and none is asked here.
 
 At no moment can both be asked: that would be two budgets for one table. So the source is closed
 first; the copy is made closed, in one commit, and opened last. Whoever is interrupted in between
@@ -12,11 +12,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from holdfast.errors import InvalidArgument, LedgerTampered
+from holdfast.ledger.backend import Addition, Keeper, LedgerHome, Records
 from holdfast.ledger.chain import GENESIS, RESTORE, seal
 from holdfast.ledger.index import note, recall
-from holdfast.ledger.records import Addition, Keeper, LedgerHome, Records, held
+from holdfast.ledger.lock import held
+from holdfast.ledger.secret import known_secret
 from holdfast.ledger.side_files import was_moved
-from holdfast.ledger.store import Reader, home_of, known_secret
+from holdfast.ledger.store import Reader, home_of
 
 __all__ = ["move"]
 
@@ -67,9 +69,9 @@ def move(
 
 
 def _everything(reader: Reader, records: Records, secret: bytes) -> Addition:
-    """All that the ledger says, verified."""
+    """Content of a ledger, verified."""
     rows, stored = reader.news(), records.checkpoint()
-    reader.kept(), reader.filed()
+    reader.checkpoint(), reader.filed()
     seq, _, hashed = rows[-1]
     filed = [place for place, _ in records.all_filed()]
     checkpoint = None if stored is None else stored[:2]

@@ -1,4 +1,4 @@
-"""A ledger in a PostgreSQL database, for workers on many machines: schema, rows and store.
+"""PostgreSQL backend: a ledger in a database, for workers on many machines.
 
 How its rows are written is said in `postgres_rows`. The secret is a file of each worker's machine,
 never a row.
@@ -22,14 +22,13 @@ from urllib.parse import quote
 from holdfast import require
 from holdfast.data.database import DatabaseUrl, connected
 from holdfast.errors import HoldfastError, InvalidArgument, LedgerBusy, LedgerTampered
+from holdfast.ledger.backend import Addition, LedgerHome
 from holdfast.ledger.chain import RESTORE, Row
 from holdfast.ledger.checkpoint import SealedPlace
+from holdfast.ledger.lock import busy, overtaken
 from holdfast.ledger.postgres_session import LedgerSession, in_our_words, require_durable
-from holdfast.ledger.records import Addition, LedgerHome
 from holdfast.ledger.side_files import (
-    busy,
     newer_tables,
-    overtaken,
     require_format,
     sync_folder,
     unavailable,
@@ -131,7 +130,7 @@ _KEEP_FILE = """
 
 
 class PostgresRecords:
-    """What a database says of one ledger."""
+    """Rows of one ledger in a database."""
 
     def __init__(self, identity: str, session: LedgerSession) -> None:
         self._id = identity
@@ -177,11 +176,11 @@ class PostgresRecords:
         return self._session.read(_ENTRIES, [self._id, first, last])
 
     def filed(self, question: str) -> list[SealedPlace]:
-        """What is filed under the digest of a question, in order."""
+        """Places filed under the digest of a question, in order."""
         return self._session.read(_FILED, [self._id, question])
 
     def all_filed(self) -> list[tuple[SealedPlace, str | None]]:
-        """All that is filed, with the hash of the entry that says it."""
+        """Places filed, each with the hash of its entry."""
         rows = self._session.read(_ALL_FILED, [self._id])
         return [(row[:6], row[6]) for row in rows]
 
@@ -191,7 +190,7 @@ class PostgresRecords:
         return None if not rows else (rows[0][0], rows[0][1], rows[0][2:])
 
     def file(self, name: str) -> bytes | None:
-        """What was kept under this name."""
+        """Content stored under this name."""
         rows = self._session.read(
             "SELECT content FROM holdfast.file WHERE ledger = %s AND name = %s",
             [self._id, name],
@@ -251,7 +250,7 @@ class PostgresKeeper:
         self.session.write(_KEEP_FILE, [self.identity, name, content])
 
     def moved(self) -> str | None:
-        """Where the ledger went, or comes from; None if it is in use here."""
+        """Mark of a move; None if the ledger is in use here."""
         rows = self.session.read("SELECT moved FROM holdfast.ledger WHERE id = %s", [self.identity])
         return None if not rows or rows[0][0] is None else str(rows[0][0])
 
@@ -266,7 +265,7 @@ class PostgresKeeper:
 
 
 def append_values(identity: str, backend: int, addition: Addition) -> dict[str, Any]:
-    """What `APPEND` writes for a ledger, if this backend runs it."""
+    """Parameters of `APPEND` for a ledger, if this backend runs it."""
     seqs, texts, hashes = _columns(addition.rows, 3)
     questions, settled, looks, lines, leaked, seals = _columns(addition.filed, 6)
     checkpoints, checkpoint_seals = _columns(
@@ -404,7 +403,7 @@ class DatabaseHome:
 
     @cached_property
     def id(self) -> str:
-        """What no other ledger is called, of whatever database."""
+        """Identifier that no other ledger has, of whatever database."""
         with self._connected() as connection:
             row = self._looked_up(connection)
         if row is None:

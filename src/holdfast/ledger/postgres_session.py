@@ -1,4 +1,4 @@
-"""A connection to the database of a ledger: to a server that forgets nothing, and in our words."""
+"""Session with the database of a ledger: a server that forgets nothing, its errors in our words."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ class LedgerSession:
         return int(self._connection.info.backend_pid)
 
     def read(self, statement: str, values: Any) -> list[Any]:
-        """What a statement finds; tried again if the connection was found to be lost."""
+        """Rows of a statement; tried again if the connection was found to be lost."""
         (rows,) = self.read_all([(statement, values)])
         return rows
 
     def read_all(self, statements: Sequence[tuple[str, Any]]) -> list[list[Any]]:
-        """What statements find that are sent together; each is a transaction, and sees the last.
+        """Rows of statements sent together; each is a transaction, and sees the last.
 
         All are tried again if the connection was found to be lost.
         """

@@ -18,13 +18,10 @@ from holdfast.ledger.chain import RESTORE
 __all__ = [
     "FORMAT",
     "OwnFolder",
-    "busy",
     "is_busy",
     "linked",
-    "lock_in_use",
     "newer_tables",
     "open_here",
-    "overtaken",
     "plainly",
     "read_here",
     "replace_whole",
@@ -47,7 +44,7 @@ def open_here(path: Path, flags: int, mode: int = 0o600) -> int:
 
 
 def read_here(path: Path) -> bytes:
-    """What a file of a ledger itself holds."""
+    """Content of a file of the ledger itself."""
     with os.fdopen(open_here(path, os.O_RDONLY), "rb") as file:
         return file.read()
 
@@ -140,29 +137,14 @@ def _code(error: Exception) -> int:
     return int(getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT)) & 0xFF
 
 
-def busy(ledger: object, timeout: float) -> LedgerBusy:
-    return LedgerBusy(
-        f"someone else has held the ledger {str(ledger)!r} for {timeout:g} s; nothing was asked "
-        "and nothing was spent. Try again, or wait longer."
-    )
-
-
 def was_moved(ledger: object, how: str) -> LedgerUnavailable:
-    """What is said of a ledger that went elsewhere, or has not wholly arrived."""
+    """Refusal of a ledger that went elsewhere, or has not wholly arrived."""
     word, _, address = how.partition(" ")
     if word == "to":
         advice = f"was moved to {address!r}; open it there"
     else:
         advice = f"has not wholly arrived from {address!r}; move it again (holdfast ledger move)"
     return LedgerUnavailable(f"the ledger {str(ledger)!r} {advice}. Nothing was asked or spent.")
-
-
-def overtaken(ledger: object, after: int) -> LedgerUnavailable:
-    """What is said to one who did not notice that others went on."""
-    return LedgerUnavailable(
-        f"the ledger {str(ledger)!r} no longer ends with entry {after:,}: another process went on "
-        "while this one had lost its hold. Nothing was written; ask again."
-    )
 
 
 def require_format(ledger: object, first: str) -> None:
@@ -186,7 +168,7 @@ def require_format(ledger: object, first: str) -> None:
 
 
 def linked(path: Path) -> LedgerUnavailable:
-    """What is said of a link in the place of a ledger's own file."""
+    """Refusal of a link in the place of a ledger's own file."""
     return LedgerUnavailable(
         f"the file {str(path)!r} of a ledger is a symbolic link, and a ledger follows none; put "
         "the file itself there (of a secret that is elsewhere, say where: secret=FILE). Nothing "
@@ -194,17 +176,8 @@ def linked(path: Path) -> LedgerUnavailable:
     )
 
 
-def lock_in_use(path: Path) -> LedgerUnavailable:
-    """What is said of a lock that is none: an empty file, in which nobody ever writes."""
-    return LedgerUnavailable(
-        f"the lock {str(path)!r} is no empty file, as the lock of a ledger is; the ledger itself "
-        "is as it was. See that nobody uses the ledger, and remove the lock. Nothing was asked or "
-        "spent."
-    )
-
-
 def newer_tables(ledger: object, version: int, supported: int) -> LedgerUnavailable:
-    """What is said of a ledger that newer software wrote."""
+    """Refusal of a ledger that newer software wrote."""
     return LedgerUnavailable(
         f"the ledger {str(ledger)!r} is in tables of version {version}, and this software knows "
         f"them up to {supported}; update it. Nothing was written."
@@ -228,7 +201,7 @@ class OwnFolder:
     path: Path
 
     def file(self, name: str) -> bytes | None:
-        """What a file holds; None if there is no such file."""
+        """Content of a file; None if there is no such file."""
         try:
             return read_here(self.path / name)
         except FileNotFoundError:
@@ -239,7 +212,7 @@ class OwnFolder:
             raise unavailable(self.path / name, error) from error
 
     def file_name(self, name: str) -> str:
-        """Where a file is."""
+        """Path of a file."""
         return str(self.path / name)
 
     def file_names(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""A ledger in one SQLite file, in WAL mode with full synchronisation: a commit is on the disk.
+"""SQLite backend: a ledger in one file, in WAL mode with full synchronisation.
 
 One writer at a time: a second SQLite file beside the ledger is the lock, held over reserve, data
 and settle. The system frees it when a process dies, so an unfinished entry seen under the lock is
@@ -19,17 +19,15 @@ from pathlib import Path
 
 from holdfast import require
 from holdfast.errors import HoldfastError, InvalidArgument, LedgerBusy, LedgerUnavailable
+from holdfast.ledger.backend import Addition, LedgerHome
 from holdfast.ledger.chain import Row
 from holdfast.ledger.checkpoint import SealedPlace
-from holdfast.ledger.records import Addition, LedgerHome
+from holdfast.ledger.lock import busy, lock_in_use, overtaken
 from holdfast.ledger.side_files import (
     OwnFolder,
-    busy,
     is_busy,
     linked,
-    lock_in_use,
     newer_tables,
-    overtaken,
     plainly,
     require_format,
     sync_folder,
@@ -136,7 +134,7 @@ class FileHome:
 
     @property
     def columns(self) -> OwnFolder:
-        """Where attached columns are."""
+        """Folder of attached columns."""
         return OwnFolder(self.beside("columns"))
 
     def neighbours(self) -> list[LedgerHome]:
@@ -199,7 +197,7 @@ class FileHome:
 
 
 class SqliteRecords:
-    """What a connection to a ledger's file says."""
+    """Rows of a ledger, read through a connection to its file."""
 
     def __init__(self, home: FileHome, connection: sqlite3.Connection) -> None:
         self.connection = connection
@@ -221,7 +219,7 @@ class SqliteRecords:
             ).fetchall()
 
     def filed(self, question: str) -> list[SealedPlace]:
-        """What is filed under the digest of a question, in order."""
+        """Places filed under the digest of a question, in order."""
         with plainly(self._home):
             return self.connection.execute(
                 "SELECT question, settled, look, line, leaked, seal FROM answers "
@@ -230,7 +228,7 @@ class SqliteRecords:
             ).fetchall()
 
     def all_filed(self) -> list[tuple[SealedPlace, str | None]]:
-        """All that is filed, with the hash of the entry that says it."""
+        """Places filed, each with the hash of its entry."""
         with plainly(self._home):
             rows = self.connection.execute(
                 "SELECT question, settled, look, line, leaked, answers.seal, hash FROM answers "
@@ -248,11 +246,11 @@ class SqliteRecords:
         return None if row is None else (row[0], row[1], (row[2], row[3], row[4]))
 
     def file(self, name: str) -> bytes | None:
-        """What was kept under this name."""
+        """Content stored under this name."""
         return self._home.columns.file(name)
 
     def file_name(self, name: str) -> str:
-        """Where it is."""
+        """Path of a stored file."""
         return self._home.columns.file_name(name)
 
     def file_names(self) -> list[str]:
@@ -299,7 +297,7 @@ class SqliteKeeper:
         self._home.columns.keep_file(name, content)
 
     def moved(self) -> str | None:
-        """Where the ledger went, or comes from; None if it is in use here."""
+        """Mark of a move; None if the ledger is in use here."""
         with plainly(self._home):
             rows = self.records.connection.execute("SELECT moved FROM head").fetchall()
         # Without a head its seal is missing, too, which is told when the entries are read.

@@ -1,8 +1,7 @@
-"""A ledger, opened: its entries in order and sealed, whatever keeps their rows.
+"""Store: a ledger, opened; its entries in order and sealed, whatever keeps their rows.
 
-One writer at a time holds the ledger over reserve, data and settle, and a commit that returned is
-durable. The secret (a file, mode 0600) addresses the noise and seals the newest entry; it is never
-in the ledger.
+One writer at a time holds the ledger's lock (`lock`) over reserve, data and settle, and a commit
+that returned is durable. What is sealed is sealed with the ledger's secret (`secret`).
 """
 
 from __future__ import annotations
@@ -17,16 +16,24 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from holdfast.data.database import is_database_url
-from holdfast.errors import LedgerBusy, LedgerTampered, LedgerUnavailable
+from holdfast.errors import LedgerTampered, LedgerUnavailable
 from holdfast.ledger import checkpoint as filing
+from holdfast.ledger.backend import Addition, Keeper, LedgerHome, Records
 from holdfast.ledger.chain import GENESIS, RESTORE, Row, chained, seal, verify
-from holdfast.ledger.checkpoint import Filed, Found, Kept, sealed_checkpoint, sealed_places
-from holdfast.ledger.records import Addition, Keeper, LedgerHome, Records
-from holdfast.ledger.side_files import busy, read_here, unavailable, was_moved
+from holdfast.ledger.checkpoint import (
+    Filed,
+    FiledAnswer,
+    StoredCheckpoint,
+    sealed_checkpoint,
+    sealed_places,
+)
+from holdfast.ledger.lock import ExclusiveLock
+from holdfast.ledger.secret import SECRET_BYTES, known_secret
+from holdfast.ledger.side_files import was_moved
 from holdfast.ledger.sqlite import FileHome
 from holdfast.ledger.witness import Witness, require_seen
 
-__all__ = ["SECRET_BYTES", "ExclusiveLock", "Reader", "Store", "home_of", "known_secret", "look"]
+__all__ = ["Reader", "Store", "home_of", "look"]
 
 _T = TypeVar("_T")
 
@@ -54,11 +61,8 @@ def home_of(ledger: str | Path | LedgerHome, secret: str | Path | None = None) -
 # witness, and without the secret it does all that needs none and says what was not compared.
 
 
-SECRET_BYTES = 32
-
-
 class Reader:
-    """What the rows of a ledger say. `guard` is held while they are read.
+    """Reader of a ledger's rows. `guard` is held while they are read.
 
     Without the `secret` no seal is compared, and so no checkpoint and no filed answer is believed.
     """
@@ -72,7 +76,7 @@ class Reader:
 
     @property
     def unchecked(self) -> str | None:
-        """What was not compared for want of the secret."""
+        """Warning of what was not compared for want of the secret."""
         if self.secret is not None:
             return None
         return (
@@ -98,19 +102,19 @@ class Reader:
         require_seen(newest, rows, after)
         return rows
 
-    def found(self, question: str) -> list[filing.Found]:
+    def look_up(self, question: str) -> list[filing.FiledAnswer]:
         """The answers to a question, without reading the history."""
         if self.secret is None:
             return []
         with self.guard:
             return [
-                filing.found_at(
+                filing.answer_at(
                     self.secret, question, place, self._records.entries(place[1] - 2, place[1])
                 )
                 for place in self._records.filed(filing.digest_of(question))
             ]
 
-    def kept(self) -> filing.Kept | None:
+    def checkpoint(self) -> filing.StoredCheckpoint | None:
         """The checkpoint, if there is one."""
         newest = self.witness.seen()
         with self.guard:
@@ -120,21 +124,21 @@ class Reader:
             stored = None if self.secret is None else self._records.checkpoint()
         if self.secret is None or stored is None:
             return None
-        return filing.kept_at(self.secret, *stored)
+        return filing.checkpoint_at(self.secret, *stored)
 
     def filed(self) -> list[filing.FiledPlace]:
-        """Where all answers are filed, as they were sealed."""
+        """Places of all answers, as they were sealed."""
         with self.guard:
             stored = self._records.all_filed()
         return [filing.place_at(self.secret, place, hashed) for place, hashed in stored]
 
     def file(self, name: str) -> bytes | None:
-        """What was kept under a name beside the entries; None if there is nothing."""
+        """Content stored under a name beside the entries; None if there is nothing."""
         with self.guard:
             return self._records.file(name)
 
     def file_name(self, name: str) -> str:
-        """What people call it."""
+        """Name of a stored file, for messages."""
         return self._records.file_name(name)
 
 
@@ -147,29 +151,6 @@ def look(ledger: str | Path | LedgerHome) -> Iterator[Reader]:
         with suppress(LedgerUnavailable):
             secret = known_secret(home)
         yield Reader(home, secret, records)
-
-
-def known_secret(ledger: LedgerHome) -> bytes:
-    """The secret of a ledger."""
-    path = ledger.beside("secret")
-    try:
-        # One that was named may be a link, as those are that a cluster puts in a folder.
-        secret = path.read_bytes() if path == ledger.secret else read_here(path)
-    except FileNotFoundError:
-        raise LedgerUnavailable(
-            f"the secret {str(path)!r} of the ledger {str(ledger)!r} is missing; without it no "
-            "answer can be finished or added. Restore it beside the ledger, or say where it "
-            "is: secret= (holdfast --secret FILE)."
-        ) from None
-    except LedgerUnavailable:
-        raise
-    except OSError as error:
-        raise unavailable(path, error) from error
-    if len(secret) != SECRET_BYTES:
-        raise LedgerTampered(
-            f"the secret {str(path)!r} has {len(secret)} bytes, not {SECRET_BYTES}; restore it."
-        )
-    return secret
 
 
 def _after(rows: list[Row], seq: int, hashed: str) -> list[Row]:
@@ -230,7 +211,7 @@ class Store:
             raise
 
     def exclusively(self, timeout: float, work: Callable[[], _T]) -> _T:
-        """What some work returns that nobody else's, of all threads and processes, overlaps.
+        """Result of some work under the lock: no other of all threads and processes overlaps it.
 
         An interrupt can strike anywhere, in what ends a `with` as well: the lock is freed a second
         time, if it has to be.
@@ -251,15 +232,15 @@ class Store:
         self.require_usable()
         return self._reader.news(after, head)
 
-    def found(self, question: str) -> list[Found]:
+    def look_up(self, question: str) -> list[FiledAnswer]:
         """The newest answer to a question, without reading the history."""
         self.require_usable()
-        return self._reader.found(question)
+        return self._reader.look_up(question)
 
-    def kept(self) -> Kept | None:
+    def checkpoint(self) -> StoredCheckpoint | None:
         """The checkpoint, if there is one."""
         self.require_usable()
-        return self._reader.kept()
+        return self._reader.checkpoint()
 
     def append(
         self,
@@ -283,12 +264,12 @@ class Store:
         return rows
 
     def file(self, name: str) -> bytes | None:
-        """What was kept under a name beside the entries; None if there is nothing."""
+        """Content stored under a name beside the entries; None if there is nothing."""
         self.require_usable()
         return self._reader.file(name)
 
     def file_name(self, name: str) -> str:
-        """What people call it."""
+        """Name of a stored file, for messages."""
         return self._reader.file_name(name)
 
     def keep_file(self, name: str, content: bytes) -> None:
@@ -322,51 +303,6 @@ class Store:
         with self.turn, self.guard:
             self._closed = True
             self.keeper.close()
-
-
-class ExclusiveLock:
-    """The lock of a store's ledger against other threads and, within that, other processes."""
-
-    def __init__(self, store: Store, timeout: float) -> None:
-        self.thread = threading.get_ident()
-        self._store, self._timeout, self._wanted = store, timeout, False
-
-    def __enter__(self) -> None:
-        try:
-            self._take()
-        except BaseException:
-            self.free()
-            raise
-
-    def __exit__(self, *_: object) -> None:
-        self.free()
-
-    def _take(self) -> None:
-        store = self._store
-        store.require_usable()
-        if store.holder is not None and store.holder.thread == self.thread:
-            raise LedgerBusy(
-                f"the ledger {str(store.home)!r} is answering a question in this very thread; "
-                "nothing was asked and nothing was spent. Ask when that one is answered."
-            )
-        self._wanted = True  # before it is had: nobody is told of an interrupt in between
-        if not store.turn.acquire(timeout=self._timeout):
-            raise busy(store.home, self._timeout)
-        store.holder = self
-        store.keeper.hold(self._timeout)
-
-    def free(self) -> None:
-        """Free what was taken, however far that had come; twice does no harm."""
-        store = self._store
-        if not self._wanted:
-            return
-        if store.holder is self:
-            with store.guard:
-                store.keeper.let_go()
-            store.holder = None
-        with suppress(RuntimeError):  # if the turn is not this thread's
-            store.turn.release()
-        self._wanted = False
 
 
 def _let_go(process: int, keeper: Keeper) -> None:

@@ -1,4 +1,4 @@
-"""The transcript: entries folded into terms, account and answers. No data is needed.
+"""Transcript: entries folded into terms, account and answers. No data is needed.
 
 Every answer is derived again from its offer and symbol; a stored answer that differs is tampering.
 A transcript that resumes from a checkpoint folds only what came after it: an earlier answer is
@@ -13,13 +13,20 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count as counting
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from holdfast.described.question import columns_read
 from holdfast.errors import LedgerTampered
 from holdfast.ledger.attachments import ATTACHING, Attachments
 from holdfast.ledger.chain import GENESIS, RESTORE, Row, canonical, verify
-from holdfast.ledger.checkpoint import EVENT, KEY, Filed, Found, Kept, told_filing
+from holdfast.ledger.checkpoint import (
+    EVENT,
+    KEY,
+    Filed,
+    FiledAnswer,
+    StoredCheckpoint,
+    lines_filing,
+)
 from holdfast.ledger.composites import read_whole
 from holdfast.ledger.dictionaries import Dictionaries, Dictionary
 from holdfast.ledger.entries import (
@@ -36,7 +43,6 @@ from holdfast.ledger.entries import (
     releases_of,
     require_numbered,
     require_settled,
-    said_at_opening,
 )
 from holdfast.ledger.limits import alike
 from holdfast.mechanisms.catalogue import built, claiming
@@ -66,7 +72,7 @@ __all__ = [
 
 
 class _Remembering(Protocol):
-    """What knows the looks: those folded here, and those looked up in the past."""
+    """Memory of looks: those folded here, and those looked up in the past."""
 
     @property
     def questions(self) -> Iterable[str]:
@@ -120,18 +126,18 @@ CHECKPOINT = "checkpoint/2"  # 1 knew columns that were submitted, and no others
 
 
 class Past(Protocol):
-    """Where the entries are, for what a transcript did not fold itself."""
+    """Past entries, for what a transcript did not fold itself."""
 
     @property
     def guard(self) -> AbstractContextManager[Any]:
         """Held while entries are folded: threads may share a transcript."""
         ...
 
-    def kept(self) -> Kept | None:
+    def checkpoint(self) -> StoredCheckpoint | None:
         """The newest checkpoint."""
         ...
 
-    def found(self, question: str) -> list[Found]:
+    def look_up(self, question: str) -> list[FiledAnswer]:
         """The answers to a question, in order."""
         ...
 
@@ -140,8 +146,8 @@ class Past(Protocol):
         ...
 
 
-def checkpoint_of(stored: Kept) -> dict[str, Any] | None:
-    """What a checkpoint says; None if another version wrote it."""
+def checkpoint_of(stored: StoredCheckpoint) -> dict[str, Any] | None:
+    """Content of a checkpoint; None if another version wrote it."""
     with reading_entry("the checkpoint"):
         body: dict[str, Any] = json.loads(stored.text)
         if body["kind"] != CHECKPOINT:
@@ -150,12 +156,14 @@ def checkpoint_of(stored: Kept) -> dict[str, Any] | None:
         return {name: body[name] for name in names}
 
 
-def look_at(batch: Callable[[int, dict[str, Any]], Pending], filed_place: Found) -> Recorded | None:
+def look_at(
+    batch: Callable[[int, dict[str, Any]], Pending], answer: FiledAnswer
+) -> Recorded | None:
     """The look that is filed; None for anything else. `batch` reads what an entry reserves."""
-    if not filed_place.filed.look:
+    if not answer.filed.look:
         return None
-    (reserve, reserved, _), (seq, text, receipt) = filed_place.before, filed_place.settled
-    filed = filed_place.filed
+    (reserve, reserved, _), (seq, text, receipt) = answer.before, answer.settled
+    filed = answer.filed
     with reading_entry(f"entry {seq}"):
         pending = batch(reserve, json.loads(reserved))
         body = json.loads(text)
@@ -173,25 +181,25 @@ def _filed_under(reserved: Asked) -> list[str]:
     return [reserved.offer.question, *([] if event is None else [EVENT + event])]
 
 
-def told_line(filed: Found) -> Recorded | None:
+def told_line(answer: FiledAnswer) -> Recorded | None:
     """The line that is filed and follows from looks; None for anything else that is filed."""
-    if not filed.filed.line or filed.filed.look:
+    if not answer.filed.line or answer.filed.look:
         return None
-    seq, text, receipt = filed.settled
+    seq, text, receipt = answer.settled
     with reading_entry(f"entry {seq}"):
         body = json.loads(text)
         for line in body["lines"]:
-            if line["line"] == filed.filed.line and "parts" in line:
+            if line["line"] == answer.filed.line and "parts" in line:
                 return read_whole(line, body["at"], receipt)
-    raise _unanswered(seq, filed.filed.question)
+    raise _unanswered(seq, answer.filed.question)
 
 
 def _unanswered(seq: int, question: str) -> LedgerTampered:
-    """What is said of an entry that does not say what was filed under it."""
+    """Refusal of an entry that does not say what was filed under it."""
     return LedgerTampered(f"entry {seq} of the ledger does not answer {question}. {RESTORE}")
 
 
-_Said = TypeVar("_Said")
+_T = TypeVar("_T")
 
 _CHECKPOINT_EVERY = 128  # entries or answers: reading so many takes no longer than opening the file
 
@@ -203,14 +211,25 @@ class Transcript:
     entry was being folded when that was interrupted: what it says is no use until `fold_again`.
     """
 
+    # The opening entry sets these.
+    opening: Opening
+    terms: Terms
+    mechanism: Mechanism  # the one that answers questions without a guess
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name):
+            """Refusal where the opening entry is missing: without one there is no ledger."""
+            if name in Transcript.__annotations__:
+                raise LedgerTampered(f"the ledger has no opening entry. {RESTORE}")
+            raise AttributeError(f"a transcript has no attribute {name!r}")
+
     def __init__(self) -> None:
         self.count, self.head, self.torn = 0, GENESIS, False
         self._first = GENESIS  # the hash of the opening entry
         self._past: Past | None = None  # where the answers are that were folded by a checkpoint
         self._skipped = 0  # how many entries it folded
         self._kept = (1, 0)  # entries, and answers here, that a checkpoint has folded
-        self._opening: Opening | None = None
-        self._mechanism: Mechanism | None = None
         self.checker: Checker | None = None  # what checks guesses, if anything does
         self.gate: Checker | None = None  # what gates, likewise
         self.describing: Mechanism | None = None  # what answers described questions, if anything
@@ -230,13 +249,13 @@ class Transcript:
     @classmethod
     def resumed(cls, past: Past) -> Transcript:
         """The ledger as it stands, from its newest checkpoint on."""
-        transcript, checkpoint = cls(), past.kept()
+        transcript, checkpoint = cls(), past.checkpoint()
         if checkpoint is not None:
             transcript._resume(checkpoint, past)
         transcript.apply(past.news(transcript.count, transcript.head))
         return transcript
 
-    def _resume(self, checkpoint: Kept, past: Past) -> None:
+    def _resume(self, checkpoint: StoredCheckpoint, past: Past) -> None:
         body = checkpoint_of(checkpoint)
         if body is None:
             return
@@ -252,7 +271,7 @@ class Transcript:
         self._past, self._skipped, self._kept = past, self.count, (self.count, 0)
 
     def checkpoint(self) -> str | None:
-        """What is to be kept of the fold so far, where one is due: between batches."""
+        """Checkpoint of the fold so far, where one is due: between batches."""
         entries, answers = self._kept  # of a few long batches, too, not many are read
         new = max(self.count - entries, len(self._answers) - answers)
         if self.pending is not None or new < _CHECKPOINT_EVERY:
@@ -264,7 +283,7 @@ class Transcript:
         self._kept = (self.count, len(self._answers))
 
     def summary(self) -> dict[str, Any]:
-        """What a checkpoint says of the fold so far."""
+        """Content of a checkpoint of the fold so far."""
         return {
             "kind": CHECKPOINT,
             "count": self.count,
@@ -277,9 +296,9 @@ class Transcript:
         }
 
     def filing(self, body: Mapping[str, Any]) -> list[Filed]:
-        """What is to be found of the next entry: its answers, and by its key what was told."""
+        """Index entries of the next entry: its answers, and by its key what was told."""
         if body["kind"] == "told/1":
-            return told_filing(body)
+            return lines_filing(body)
         if body["kind"] != "settle/2" or self.pending is None:
             return []
         return [
@@ -313,7 +332,7 @@ class Transcript:
 
     @property
     def lines(self) -> Sequence[Recorded]:
-        """What was asked, in the order in which it was answered; parts are under it."""
+        """Lines: what was asked, in the order in which it was answered; parts are under it."""
         self._read_everything()
         return self._lines
 
@@ -361,7 +380,7 @@ class Transcript:
         )
 
     def told_of(self, question: str) -> Sequence[Recorded]:
-        """What was told of a question and followed from looks, with what a checkpoint folded."""
+        """Composite lines of a question, with those that a checkpoint folded."""
         return self._filed(question, told_line, lambda: self._told.get(question, ()))
 
     def told_for(self, key: str) -> int | None:
@@ -370,20 +389,20 @@ class Transcript:
         def here() -> Sequence[int]:
             return [self._keys[key]] if key in self._keys else []
 
-        return next(iter(self._filed(KEY + key, lambda filed: filed.settled[0], here)), None)
+        return next(iter(self._filed(KEY + key, lambda answer: answer.settled[0], here)), None)
 
     def _filed(
         self,
         text: str,
-        recall: Callable[[Found], _Said | None],
-        here: Callable[[], Sequence[_Said]],
-    ) -> Sequence[_Said]:
-        """What is filed under a text: what was folded by the checkpoint, and what was `here`."""
+        recall: Callable[[FiledAnswer], _T | None],
+        here: Callable[[], Sequence[_T]],
+    ) -> Sequence[_T]:
+        """Answers filed under a text: those folded by the checkpoint, and those `here`."""
         past = self._past
         if past is None:
             return here()
         with past.guard:  # another thread may be reading everything now
-            places = [] if self._past is None else past.found(text)
+            places = [] if self._past is None else past.look_up(text)
             recalled = [recall(each) for each in places if each.settled[0] <= self._skipped]
             return (*(each for each in recalled if each is not None), *here())
 
@@ -404,27 +423,14 @@ class Transcript:
         return self._first
 
     @property
-    def opening(self) -> Opening:
-        return said_at_opening(self._opening)
-
-    @property
     def table(self) -> Table:
-        """What is public of the table, with the columns that were attached."""
+        """Public facts of the table, with the columns that were attached."""
         table = self.opening.table
         return Table(self.attached.beside(table.schema), table.design)
 
     @property
-    def terms(self) -> Terms:
-        return self.opening.terms
-
-    @property
-    def mechanism(self) -> Mechanism:
-        """The one that answers questions without a guess."""
-        return said_at_opening(self._mechanism)
-
-    @property
     def mechanisms(self) -> Mapping[str, Mechanism]:
-        """Those that may have written to this ledger, by the names it calls them."""
+        """Mechanisms that may have written to this ledger, by the names it calls them."""
         mechanisms = (self.mechanism, self.checker, self.gate, self.describing)
         last = last_to_answer(self.account, self.mechanism)
         every = (*mechanisms, *self.dictionaries.mechanisms, last)
@@ -443,7 +449,7 @@ class Transcript:
             self.count, self.head, self.torn = seq, receipt, False
 
     def fold_again(self, past: Past) -> None:
-        """Everything anew, as a transcript that resumes now."""
+        """Fold everything anew, as a transcript that resumes now."""
         vars(self).update(vars(Transcript.resumed(past)))
 
     def _apply(self, seq: int, body: dict[str, Any], receipt: str) -> None:
@@ -472,13 +478,14 @@ class Transcript:
                 )
 
     def _open(self, seq: int, body: dict[str, Any], receipt: str) -> None:
-        if self._opening is not None:
+        if "opening" in vars(self):
             raise LedgerTampered(f"entry {seq} of the ledger opens it a second time.")
         self._first = receipt
-        self._opening = opening = Opening.read(body)
+        self.opening = opening = Opening.read(body)
+        self.terms = opening.terms
         self.checker = claiming(opening.mechanism, opening.terms, CHECKS)
         self.gate = claiming(opening.mechanism, opening.terms, GATES)
-        self._mechanism = built(opening.mechanism, opening.terms)
+        self.mechanism = built(opening.mechanism, opening.terms)
         self.describing = DESCRIBED if opening.terms.describes else None
 
     def _reserve(self, seq: int, body: dict[str, Any]) -> None:

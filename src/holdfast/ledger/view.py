@@ -1,4 +1,4 @@
-"""The ledger as people read it: a table of questions and answers, and the session explained."""
+"""Views of a ledger for people: a table of questions and answers, and the session explained."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def _facts(recorded: Recorded, number: int | None, rows: int) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class LedgerView:
-    """What was asked, line by line, of `rows` rows; `together` says how sure all intervals are.
+    """Table of what was asked of `rows` rows; `together` says how sure all intervals are.
 
     `looks` are all looks at the data. Those that were asked for something else are its parts, and
     fold under it; what was never finished has parts, and no number.
@@ -174,7 +174,7 @@ def view_of(transcript: Transcript, together: str) -> LedgerView:
 
 
 def _unfinished(transcript: Transcript) -> list[Recorded]:
-    """What looks were taken for and was never told: a refusal came between, or a crash.
+    """Unfinished lines: looks were taken, then a refusal or a crash came between.
 
     Asked again, it goes on from them, and pays for none of them twice.
     """
@@ -271,7 +271,7 @@ def explanation(transcript: Transcript) -> str:
 
 
 def _explained(line: Recorded, parts: Sequence[Recorded], kind: MechanismKind) -> list[str]:
-    """How a line's interval came about: by a look at the data, or from those that are its parts."""
+    """Explanation of a line's interval: by a look at the data, or from those that are its parts."""
     number = "   -" if line.number is None else f"{line.number:>4}"
     verdict = f"{line.verdict}: " if line.verdict else ""
     lines = [f"{number}. {verdict}{line.question} {_result(line)}"]

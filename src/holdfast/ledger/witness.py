@@ -1,4 +1,4 @@
-"""The witness: the newest entry, named once more outside the ledger.
+"""Witness: the newest entry, named once more outside the ledger.
 
 An older copy of a ledger is in itself in order, and so is a ledger that lost its write-ahead log:
 nothing in it says that later entries are missing, and what they leaked would no longer be counted.
@@ -32,7 +32,7 @@ _TEXT = re.compile(rb"( *(\d+) ([0-9a-f]{64})) ([0-9a-f]{8})\n")
 
 @dataclass(frozen=True, slots=True)
 class Witness:
-    """What was seen of a ledger, in a file of one line."""
+    """Witness file of one line: the newest entry seen of a ledger."""
 
     path: Path
 

@@ -47,7 +47,7 @@ def _plan(wanted: Terms, options: Mapping[str, Any]) -> Planned:
 
 
 def _least_half_width(wanted: Terms, questions: int) -> float | None:
-    """What the planner says of so many questions, or checks if surprises are declared."""
+    """Half-width by the planner for so many questions, or checks if surprises are declared."""
     rows = KnownRows(wanted.sampling.profile, wanted.independent)
     method = _ASKS if wanted.surprises is None else check_method(wanted.surprises)
     return method.half_width(rows, wanted.rows, questions, wanted.log_beta)

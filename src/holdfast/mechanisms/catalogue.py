@@ -1,4 +1,4 @@
-"""Every mechanism a holdout can be opened with, by name. A mechanism adds its own entry here."""
+"""Catalogue of mechanisms that a holdout can be opened with, by name. One adds its entry here."""
 
 from __future__ import annotations
 
@@ -40,9 +40,13 @@ _HOMES = {
 class _Catalogue(Mapping[str, MechanismKind]):
     """The entries by their names, in the order of the pages; each loaded when it is looked up."""
 
+    def __init__(self) -> None:
+        self._loaded: dict[str, MechanismKind] = {}
+
     def __getitem__(self, name: str) -> MechanismKind:
-        kind: MechanismKind = load(_HOMES[name])
-        return kind
+        if name not in self._loaded:
+            self._loaded[name] = load(_HOMES[name])
+        return self._loaded[name]
 
     def __iter__(self) -> Iterator[str]:
         return iter(_HOMES)
@@ -69,7 +73,7 @@ def kind_of(name: object) -> MechanismKind:
 
 
 def methods(*, describing: bool = False) -> tuple[Method, ...]:
-    """How everything plans, and what papers promise; of checks see `check_method`.
+    """Methods of planning, and what papers promise; of checks see `check_method`.
 
     With `describing`, what promises is only what can stand beside described answers.
     """
@@ -88,7 +92,7 @@ def built(recorded: Mapping[str, Any], terms: Terms) -> Mechanism:
 
 
 def claiming(recorded: Mapping[str, Any], terms: Terms, claims: Claims) -> Checker | None:
-    """What checks, or gates, beside the mechanism that a ledger was opened with; None: nothing."""
+    """Checker, or gate, beside the mechanism that a ledger was opened with; None: nothing."""
     kind = kind_of(recorded["name"])
     if kind.claiming is not None:
         return kind.claiming(terms, recorded["parameters"], claims)

@@ -24,8 +24,8 @@ from holdfast.data.sample import Sample
 from holdfast.data.sampling import Clustered
 from holdfast.data.units import unit_sums
 from holdfast.errors import BudgetExhausted, InvalidArgument
-from holdfast.mechanisms.leakage import asks_left, charged, declared_left, log_share_of
-from holdfast.mechanisms.mechanism import Claim, Offer, Release, Status, Symbol, Wish
+from holdfast.mechanisms.leakage import asks_left, declared_left, log_share_of
+from holdfast.mechanisms.mechanism import Claim, Offer, Release, Status, Symbol, Wish, charged
 from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.terms import Account, PartStages, Terms, profile_of, recorded_profile
 from holdfast.question.bounds import few_values
@@ -140,7 +140,7 @@ def more_than(bound: float) -> float:
 
 
 def reach_of_test(terms: Terms, wish: Wish, log_p: float) -> float | None:
-    """How far from the sample's value the interval of a test may reach; None where none is known.
+    """Reach of a test's interval from the sample's value; None where none is known.
 
     Clopper and Pearson's ends lie inside Chernoff's, and those inside Hoeffding's; those of bets,
     and for conditions of rows that are not alike, need not.
@@ -156,7 +156,7 @@ def reach_of_test(terms: Terms, wish: Wish, log_p: float) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class _Counts:
-    """How often conditions hold: one, or the two of a paired difference."""
+    """Counts of how often conditions hold: one, or the two of a paired difference."""
 
     n: int
     rows: tuple[RowValue, ...]
@@ -277,7 +277,7 @@ _OVERHEAD = discrete_uniform_overhead()
 
 @dataclass(frozen=True, slots=True)
 class _Standing:
-    """What the level of a claim rests on: what is left and has leaked, and how others came out.
+    """Standing for the level of a claim: what is left and has leaked, and how others came out.
 
     `declared` is what was declared of them all beforehand, if anything.
     """
@@ -447,7 +447,7 @@ class Claims:
     def surprises_left(
         self, terms: Terms, account: Account, profile: Concentration, most: float = math.inf
     ) -> int:
-        """How many guesses in a row may be refuted, and answered at the declared tolerance.
+        """Number of guesses in a row that may be refuted, and answered at the declared tolerance.
 
         They are about questions of this concentration. With `most`, the nats that they and their
         answers may leak in all.
@@ -469,7 +469,7 @@ class Claims:
 
 
 def _offer(terms: Terms, wish: Wish, log_p: float) -> Offer:
-    """What is public of a claim by itself, at its level if all before it come as expected."""
+    """Offer of a claim by itself, at its level if all before it come as expected."""
     if not claimable(wish.claim):
         raise InvalidArgument(
             f"the claim is {wish.claim}, which is no interval of the range from 0 to 1; claim one."

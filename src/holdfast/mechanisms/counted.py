@@ -26,13 +26,14 @@ from holdfast.mechanisms.claims import CHECKS, Claims, claimable
 from holdfast.mechanisms.exact import alphabet_log_charge, exact_symbols
 from holdfast.mechanisms.kind import MechanismKind, Planned, chosen_options, short_half_width
 from holdfast.mechanisms.laws.law import Grid
-from holdfast.mechanisms.leakage import charged, declared_or_least, too_tight
+from holdfast.mechanisms.leakage import declared_or_least, too_tight
 from holdfast.mechanisms.mechanism import (
     CONFIRMED,
     Offer,
     Release,
     Symbol,
     Wish,
+    charged,
     each_settled,
     released,
 )
@@ -64,7 +65,7 @@ _REFUTED: Literal["not confirmed"] = "not confirmed"
 
 @dataclass(frozen=True, slots=True)
 class CountedTree:
-    """What was declared: k questions, m mistakes, G cells."""
+    """Declaration: k questions, m mistakes, G cells."""
 
     questions: int
     mistakes: int
@@ -84,7 +85,7 @@ class CountedTree:
         return round_up(_profile(terms, wish).radius(log_p) + wish.question.error)
 
     def half_width(self, radius: float) -> float:
-        """Of a question with this radius, answered by a cell."""
+        """Half-width of a question with this radius, answered by a cell."""
         return round_up(radius + 0.5 / (self.cells - 1))
 
 
@@ -94,7 +95,7 @@ def _profile(terms: Terms, wish: Wish) -> Concentration:
 
 @dataclass(frozen=True, slots=True)
 class _Standing:
-    """How many questions were put, how many were mistakes, and which of those wait for a cell."""
+    """Counters: questions put, mistakes among them, and which of those wait for a cell."""
 
     asked: int = 0
     mistakes: int = 0
@@ -246,7 +247,7 @@ class CountedChecks:
 
     @property
     def _prior(self) -> float:
-        """What the leakage account counts a mistake by; no level here rests on it."""
+        """Prior by which the leakage account counts a mistake; no level here rests on it."""
         return declared_surprise_prior(self.tree.mistakes, self.tree.questions)
 
     def respond(
@@ -366,12 +367,12 @@ def _width(profile: Concentration, tree: CountedTree, log_beta: float) -> float:
 
 
 def _planned_width(profile: Concentration, k: int, log_beta: float) -> float:
-    """Of k questions that may all be mistakes."""
+    """Half-width of k questions that may all be mistakes."""
     return _width(profile, CountedTree(k, k, _cells(profile, None)), log_beta)
 
 
 def _method() -> Method:
-    """How it plans: for every profile, by search."""
+    """Method of planning: for every profile, by search."""
 
     def half_width(rows: KnownRows, n: int, k: int, log_beta: float) -> float | None:
         width = _planned_width(rows.profile(n), k, log_beta)

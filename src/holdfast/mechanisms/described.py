@@ -35,14 +35,13 @@ from holdfast.described.shares import GroupShare, Overlap, Share
 from holdfast.errors import BudgetExhausted
 from holdfast.mechanisms.exact import planned_without
 from holdfast.mechanisms.kind import MechanismKind, Planned, no_options
-from holdfast.mechanisms.leakage import charged
-from holdfast.mechanisms.mechanism import Offer, Release, Symbol, Wish, each_settled
+from holdfast.mechanisms.mechanism import Offer, Release, Symbol, Wish, charged, each_settled
 from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.terms import Account, PartStages, Terms
 from holdfast.prior.bits import Prior
 from holdfast.statistics.entry import Table
 from holdfast.statistics.statistic import Statistic
-from holdfast.theory.length.coexistence import coexistence_log_charge
+from holdfast.theory.length.levels import coexistence_log_charge
 
 __all__ = [
     "DESCRIBED",

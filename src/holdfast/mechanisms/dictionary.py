@@ -1,4 +1,4 @@
-"""Dictionaries that are opened late (Theorem O'): search spaces, and the last look at everything.
+"""Late dictionaries (Theorem O'): the account of search spaces and of the last look at everything.
 
 What was declared when one is opened fixes the level of all its answers, for ever; nothing that is
 asked later changes it. It takes a part of what is left of the failure probability, and its answers
@@ -30,7 +30,7 @@ __all__ = ["LatePrior", "Stake", "after_opening", "stake_in"]
 
 
 class Stake(NamedTuple):
-    """What a dictionary is opened with: ln of its failure probability, and what had leaked."""
+    """Stake of a dictionary: ln of its failure probability, and what had leaked."""
 
     log_beta: float
     nats: float
@@ -42,7 +42,7 @@ class Stake(NamedTuple):
 
 
 def stake_in(terms: Terms, account: Account, share: float) -> Stake:
-    """That part of what is left of the ledger's failure probability; refused if nothing is."""
+    """Stake out of what is left of the ledger's failure probability; refused if nothing is."""
     if terms.log_beta == -math.inf:
         raise BudgetExhausted(
             "described_share is 1, so that nothing of the failure probability is for anything "

@@ -1,4 +1,4 @@
-"""The sample's value itself: what people do without a ledger, and what breaks. No promise.
+"""Exact values of the sample: what people do without a ledger, and what breaks. No promise.
 
 A whole number still crosses the door: the numerator of the value over a public denominator. An
 average of n row values is a multiple of 1/n (conditions) or of 1/(n 2^30), so nothing of it is
@@ -16,8 +16,16 @@ from holdfast.data.sample import Sample
 from holdfast.errors import InvalidArgument
 from holdfast.mechanisms.kind import MechanismKind, Planned, no_options
 from holdfast.mechanisms.laws.law import Grid
-from holdfast.mechanisms.leakage import charged, declared_left, require_room
-from holdfast.mechanisms.mechanism import Offer, Release, Symbol, Wish, each_settled, value_of
+from holdfast.mechanisms.leakage import declared_left, require_room
+from holdfast.mechanisms.mechanism import (
+    Offer,
+    Release,
+    Symbol,
+    Wish,
+    charged,
+    each_settled,
+    value_of,
+)
 from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.terms import Account, PartStages, Terms, number_of_parts
 from holdfast.question.row import GRID

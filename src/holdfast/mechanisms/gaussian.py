@@ -53,7 +53,7 @@ _WIDER_EPOCHS = 8
 
 @dataclass(frozen=True, slots=True)
 class TheoremT:
-    """Of normal noise that is rounded to whole grid units."""
+    """Theorem T for normal noise that is rounded to whole grid units."""
 
     name: str = "Theorem T"
 

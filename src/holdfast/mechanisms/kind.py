@@ -1,4 +1,4 @@
-"""A kind of mechanism: what the catalogue says of it, and how a value of it is made."""
+"""Kind of mechanism: what the catalogue says of it, and how a value of it is made."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = [
 
 
 class Planned(NamedTuple):
-    """What an opening decides, once: the half-width and whatever else the mechanism fixes.
+    """Plan that an opening decides, once: the half-width and whatever else the mechanism fixes.
 
     `parameters` are plain values; the ledger keeps them, and `build` makes the mechanism of them.
     `assumes` names what the promise rests on beside the sampling, in words; `reveal_share` is the
@@ -88,7 +88,7 @@ class MechanismKind:
 
     @property
     def page(self) -> str:
-        """Where its page is, from the documentation's folder."""
+        """Path of its page, from the documentation's folder."""
         return f"mechanisms/{self.name.replace(' ', '-')}.md"
 
 

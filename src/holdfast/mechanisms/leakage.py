@@ -24,9 +24,17 @@ from holdfast.errors import BudgetExhausted, Refused, Shortfall, ToleranceTooTig
 from holdfast.mechanisms.laws.law import Grid, Law, grid_within
 from holdfast.mechanisms.laws.normal import NORMAL
 from holdfast.mechanisms.laws.uniform import NO_NOISE, UNIFORM
-from holdfast.mechanisms.mechanism import Offer, Release, Symbol, Wish, each_settled, released
+from holdfast.mechanisms.mechanism import (
+    Offer,
+    Release,
+    Symbol,
+    Wish,
+    charged,
+    each_settled,
+    released,
+)
 from holdfast.mechanisms.noise import Noise
-from holdfast.mechanisms.stability import remembering_shifts, remembering_steps
+from holdfast.mechanisms.stable_steps import remembering_shifts, remembering_steps
 from holdfast.mechanisms.terms import (
     WHOLE_RANGE,
     Account,
@@ -67,7 +75,6 @@ __all__ = [
     "after_noise",
     "as_one_vector",
     "asks_left",
-    "charged",
     "declared_left",
     "declared_or_least",
     "half_width_on",
@@ -88,7 +95,7 @@ __all__ = [
 
 
 def declared_left(terms: Terms, account: Account) -> int:
-    """How many of the declared questions are left; very many when none were declared."""
+    """Number of the declared questions that are left; very many when none were declared."""
     return MOST_QUESTIONS if terms.questions is None else terms.questions - account.asked
 
 
@@ -161,7 +168,7 @@ class Calibration:
 
     @property
     def stability(self) -> TypicalStability:
-        """What one answer is: in oracle form (version 2) or in set form (version 1)."""
+        """Stability of one answer: in oracle form (version 2) or in set form (version 1)."""
         from holdfast.theory.typical.notion import TypicalStability
 
         form: Form = "oracle" if self.version == 2 else "set"
@@ -201,7 +208,7 @@ class VectorShape(NamedTuple):
     spread: float
 
     def radius(self, rows: int, log_p: float) -> float:
-        """How far the sample's vector may be from the truth (l2), with the rows' rounding."""
+        """Radius (l2) of the sample's vector around the truth, with the rows' rounding."""
         exact = vector_mean_radius(rows, self.diameter, self.spread, min(0.0, log_p))
         return round_up(exact * _ROUNDED + math.sqrt(self.dimension) * GRID_ERROR)
 
@@ -332,7 +339,7 @@ class Leakage:
         return self._affordable(terms, account, stages or [[QuestionPart(terms.concentration)]])
 
     def _affordable(self, terms: Terms, account: Account, stages: PartStages) -> int:
-        """How many more questions, at least; the grid's cost rounded up."""
+        """Number of questions that can still be asked, at least; the grid's cost rounded up."""
         nats, parts = account.nats, 0
         most = min(declared_left(terms, account), _MOST_COUNTED) // number_of_parts(stages)
         gridded = [[(part, self._declared_grid(part)) for part in stage] for stage in stages]
@@ -357,7 +364,7 @@ class Leakage:
     def _charge(
         self, half_width: float, part: QuestionPart, grid: Grid | None, log_part: float, nats: float
     ) -> float | None:
-        """Of an answer to a part, at most; None if it would be refused."""
+        """Charge of an answer to a part, at most; None if it would be refused."""
         t, scale = half_width * part.unit, self.law.resolution
         radius = part.radius(min(0.0, log_part - nats))
         error = self.law.error(scale, log_part) + 1
@@ -402,7 +409,7 @@ def as_one_vector(
 
 
 def _radius(terms: Terms, wish: Wish, log_p: float) -> float:
-    """How far from the truth the sample may be at this level."""
+    """Radius: how far from the truth the sample may be at this level."""
     profile = profile_of(wish.question, terms, alike=wish.of_alike_rows(terms))
     return round_up(profile.radius(min(0.0, log_p)) + wish.question.error)
 
@@ -419,7 +426,7 @@ def tail_part(law: Law) -> float:
 
 
 def half_width_on(law: Law, grid: Grid, radius: float, log_share: float) -> float:
-    """How far from the truth an answer on this grid may be: radius, rounding and noise."""
+    """Half-width of an answer on this grid: radius, rounding and noise."""
     error = Fraction(law.error(grid.scale, log_share + math.log(0.5))) + Fraction(1, 2)
     return round_up(float(Fraction(radius) + error / Fraction(grid.cells)))
 
@@ -519,25 +526,6 @@ def _too_wide(terms: Terms, account: Account, wish: Wish, alpha: float) -> Refus
     )
 
 
-def charged(account: Account, offers: Sequence[Offer], charges: Sequence[float]) -> Account:
-    """All questions of a batch are asked on one account, then all are charged.
-
-    A described question or a claim takes no share and is none of the number declared.
-    """
-    leakage, described, claims = account.leakage, account.described, account.claims
-    for offer in offers:
-        if offer.bits is not None:
-            described += 1
-        elif offer.prior is not None:
-            claims += 1
-        else:
-            leakage = leakage.ask(offer.log_share)
-    for charge in charges:
-        if charge > 0.0:  # nothing is added exactly
-            leakage = leakage.charge(charge)
-    return replace(account, leakage=leakage, described=described, claims=claims)
-
-
 def after_noise(account: Account, offers: Sequence[Offer], releases: Sequence[Release]) -> Account:
     """The account after noisy answers: charged, and remembering how stable they were."""
     paid = charged(account, offers, [release.charge for release in releases])
@@ -545,7 +533,7 @@ def after_noise(account: Account, offers: Sequence[Offer], releases: Sequence[Re
 
 
 def asks_left(terms: Terms, account: Account, stages: PartStages = (), law: Law = UNIFORM) -> int:
-    """How many more questions can surely be asked at the declared tolerance, one by one.
+    """Number of questions that can surely still be asked at the declared tolerance, one by one.
 
     They have these parts, or are means of all rows.
     """

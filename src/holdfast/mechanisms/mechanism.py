@@ -1,4 +1,4 @@
-"""A mechanism: offer, respond, settle, advance. All but `respond` see only what is public.
+"""Mechanism: offer, respond, settle, advance. All but `respond` see only what is public.
 
 All numbers here are fractions of the question's range: 0 is its lower bound, 1 its upper bound.
 """
@@ -36,6 +36,7 @@ __all__ = [
     "about",
     "answer",
     "cell_of",
+    "charged",
     "each_settled",
     "released",
     "revealed",
@@ -74,14 +75,14 @@ class Refuted(NamedTuple):
 
     @classmethod
     def read(cls, look: int, claim: Sequence[float], radius: float | None) -> Refuted:
-        """What a ledger wrote of it."""
+        """Refuted claim read from a ledger."""
         low, high = claim
         return cls(look, (low, high), radius)
 
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What the analyst wants: a statistic, the half-width, and for a check what is claimed of it.
+    """Wish of the analyst: a statistic, the half-width, and for a check what is claimed of it.
 
     A known `variance` may narrow the radius; with `narrow` the half-width shrinks with it, at the
     same cost. `stated` tells that the claim is the analyst's own, and not a way to ask, which has
@@ -119,7 +120,7 @@ def about(question: Statistic, tolerance: float, guess: float) -> Wish:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """Everything public about a question before its answer; the worst charge is reserved by it.
+    """Offer: everything public about a question before its answer; it reserves the worst charge.
 
     `tolerance` is the half-width, None where nothing is promised, and `log_share` ln of the part of
     the failure probability that it takes. `log_p` is the level of a concentration statement about
@@ -185,7 +186,7 @@ class Offer:
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """What the analyst gets: a function of the offer and the symbol alone.
+    """Release that the analyst gets: a function of the offer and the symbol alone.
 
     `value` is None where nothing is said. `rows` are, for a described answer, the least and the
     greatest number of rows that it may be about, and `missing` of those left out of them.
@@ -212,7 +213,7 @@ class Mechanism(Protocol):
 
     @property
     def name(self) -> str:
-        """What the ledger calls it; a name's meaning never changes."""
+        """Name in the ledger; its meaning never changes."""
         ...
 
     def offer(self, terms: Terms, account: Account, wishes: Sequence[Wish]) -> list[Offer]:
@@ -256,6 +257,25 @@ class Checker(Mechanism, Protocol):
 
 
 # The answer that a symbol stands for: a value on the offer's grid, with the interval around it.
+
+
+def charged(account: Account, offers: Sequence[Offer], charges: Sequence[float]) -> Account:
+    """Account after a batch: all its questions are asked on one account, then all are charged.
+
+    A described question or a claim takes no share and is none of the number declared.
+    """
+    leakage, described, claims = account.leakage, account.described, account.claims
+    for offer in offers:
+        if offer.bits is not None:
+            described += 1
+        elif offer.prior is not None:
+            claims += 1
+        else:
+            leakage = leakage.ask(offer.log_share)
+    for charge in charges:
+        if charge > 0.0:  # nothing is added exactly
+            leakage = leakage.charge(charge)
+    return replace(account, leakage=leakage, described=described, claims=claims)
 
 
 def each_settled(
@@ -302,7 +322,7 @@ def released(offer: Offer, symbol: Symbol, status: Status, charge: float) -> Rel
 
 
 def revealed(offer: Offer, release: Release, refuted: Refuted | None = None) -> Interval:
-    """Where the sample's value is, as a fraction of the range; all of it if nothing is said."""
+    """Interval of the sample's value, as a fraction of the range; all of it if nothing is said."""
     if offer.claim is not None and release.value is not None:
         low, high = offer.claim
         return Interval(max(0.0, low), min(1.0, high))
@@ -336,7 +356,7 @@ def _outside(near: Interval, claim: Claim, radius: float) -> Interval:
 
 
 class Answered(NamedTuple):
-    """What came through the door, and the answers it stands for."""
+    """Symbols that came through the door, and the answers they stand for."""
 
     symbols: list[Symbol]
     releases: list[Release]

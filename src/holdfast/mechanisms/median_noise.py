@@ -9,11 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 from holdfast import require
 from holdfast.mechanisms.kind import MechanismKind, Planned
-from holdfast.mechanisms.laws.median_of_uniforms import Median
+from holdfast.mechanisms.laws.law import Grid
+from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.terms import WHOLE_RANGE, Terms
 from holdfast.mechanisms.transfer import (
     DECLARED_EPOCHS,
@@ -33,20 +35,22 @@ from holdfast.mechanisms.transfer import (
     whole_numbers,
 )
 from holdfast.question.row import GRID, GRID_ERROR
-from holdfast.theory.base.safeside import float_below, round_up
+from holdfast.theory.base.safeside import float_below, round_down, round_up
+from holdfast.theory.leakage.release import RESOLUTION
 from holdfast.theory.planning import GRID_ALLOWANCE, by_transfer
 from holdfast.theory.transfer.epochs import epoch_log_beta, median_epoch_half_width
 from holdfast.theory.transfer.median_width import (
     ORDERS,
     MedianNoiseDesign,
     median_noise_half_width,
+    median_noise_log_charge,
     median_noise_questions,
     median_noise_release,
     median_noise_rows,
 )
 from holdfast.theory.transfer.variance import declared_variance_half_width
 
-__all__ = ["MEDIAN_NOISE", "TheoremM"]
+__all__ = ["MEDIAN_NOISE", "Median", "TheoremM"]
 
 _NAME = "median noise"
 _ALL_ORDERS = (2, 3, 4, 5, 6, 7)
@@ -61,8 +65,33 @@ _OPTIONS: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, slots=True)
+class Median:
+    """Median of 2a + 1 uniform whole numbers: `order` is a, the scale M in units of two cells."""
+
+    order: int
+    name: str = "median"
+    resolution: int = RESOLUTION
+    parts: int = 2
+
+    def draw(self, noise: Noise, scale: int) -> int:
+        uniforms = sorted(islice(noise.uniforms(-scale, scale - 1), 2 * self.order + 1))
+        return 2 * uniforms[self.order] + 1
+
+    def reach(self, scale: int) -> int:
+        return 2 * scale + 1  # twice the noise, and the unit to which the sum was rounded down
+
+    def error(self, scale: int, log_beta: float) -> float:  # noqa: ARG002 - it is sure
+        return self.reach(scale)
+
+    def log_charge(self, radius: float, grid: Grid) -> float:
+        units = int(grid.cells) // self.parts
+        bound = round_down(grid.scale / units)
+        return median_noise_log_charge(radius, units, 1, bound, self.order)
+
+
+@dataclass(frozen=True, slots=True)
 class TheoremM:
-    """Of the median of 2 `order` + 1 uniform numbers, for values of at most this variance."""
+    """Theorem M: the median of 2 `order` + 1 uniform numbers, values of at most this variance."""
 
     order: int
     variance: float = _MOST_VARIANCE

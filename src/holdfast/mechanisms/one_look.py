@@ -18,13 +18,14 @@ from holdfast.data.sample import Sample
 from holdfast.errors import BudgetExhausted, Shortfall
 from holdfast.mechanisms.exact import alphabet_log_charge, exact_grid, exact_symbols
 from holdfast.mechanisms.kind import MechanismKind, Planned, no_options
-from holdfast.mechanisms.leakage import charged, declared_or_least, too_tight
+from holdfast.mechanisms.leakage import declared_or_least, too_tight
 from holdfast.mechanisms.mechanism import (
     Offer,
     Release,
     Symbol,
     Wish,
     cell_of,
+    charged,
     each_settled,
     value_of,
 )
@@ -121,7 +122,7 @@ class OneLook:
         return charged(account, offers, [release.charge for release in releases])
 
     def questions_left(self, terms: Terms, account: Account, stages: PartStages = ()) -> int:
-        """How many can be asked together, each with all its parts."""
+        """Number of questions that can be asked together, each with all its parts."""
         parts = number_of_parts(stages)
         most = 0 if account.asked else (terms.questions or 1) // parts
         if not self.declared or not stages:
@@ -139,7 +140,7 @@ class OneLook:
 
 
 def _way(terms: Terms, wish: Wish) -> str:
-    """How the interval of a value is made."""
+    """Way in which the interval of a value is made."""
     row = wish.question.row
     if row is None or not terms.independent:
         return _RADIUS

@@ -1,4 +1,4 @@
-"""The privacy of a transcript: what k private answers are together, in every notion.
+"""Privacy of a transcript: what k private answers are together, in every notion.
 
 Neighbours differ in one row; the number of rows is public. `epsilon` and `delta` are those of the
 exact composition at the declared delta.
@@ -39,7 +39,7 @@ _NOTHING = ApproxDP(0.0, -math.inf)
 
 @dataclass(frozen=True, slots=True)
 class Privacy:
-    """What the answers so far reveal of any one row, at most."""
+    """Privacy loss: what the answers so far reveal of any one row, at most."""
 
     answers: int
     basic: ApproxDP
@@ -96,14 +96,14 @@ def _untouched() -> Privacy:
 
 
 def privacy_of(law: Law, loss: float, answers: int, log_delta: float) -> Privacy:
-    """Of answers to which one row makes a difference of `loss` scales of the noise."""
+    """Privacy of answers to which one row makes a difference of `loss` scales of the noise."""
     if law is LAPLACE:
         return laplace_privacy(PureDP(loss), answers, log_delta)
     return gaussian_privacy(GDP(loss), answers, log_delta)
 
 
 def laplace_privacy(step: PureDP, answers: int, log_delta: float) -> Privacy:
-    """Of answers with discrete Laplace noise, each epsilon-DP."""
+    """Privacy of answers with discrete Laplace noise, each epsilon-DP."""
     if answers == 0:
         return _untouched()
     basic = step.repeated(answers)
@@ -123,7 +123,7 @@ def laplace_privacy(step: PureDP, answers: int, log_delta: float) -> Privacy:
 
 
 def gaussian_privacy(step: GDP, answers: int, log_delta: float) -> Privacy:
-    """Of answers with rounded Gaussian noise, each mu-GDP."""
+    """Privacy of answers with rounded Gaussian noise, each mu-GDP."""
     if answers == 0:
         return _untouched()
     gdp = step.repeated(answers)

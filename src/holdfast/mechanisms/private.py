@@ -20,12 +20,7 @@ from typing import Any
 from holdfast import require
 from holdfast.errors import InvalidArgument, ToleranceTooTight
 from holdfast.mechanisms.gaussian import gaussian_width
-from holdfast.mechanisms.kind import (
-    MechanismKind,
-    Planned,
-    chosen_options,
-    short_half_width,
-)
+from holdfast.mechanisms.kind import MechanismKind, Planned, chosen_options, short_half_width
 from holdfast.mechanisms.laws.laplace import LAPLACE
 from holdfast.mechanisms.laws.law import Law
 from holdfast.mechanisms.laws.normal import NORMAL
@@ -67,7 +62,7 @@ _DELTA = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class PrivateTheorem:
-    """How far all private answers of one epoch together may be from the population.
+    """Theorem of private noise: how far all answers of one epoch may be from the population.
 
     Rounding is inside: a statistic with a declared change gets noise that is coarser by 2 parts in
     2^20 and 2^-20 of what a row can do, and its cells and whole-number noise are off by half a cell

@@ -1,4 +1,4 @@
-"""One exact value at the end, of a statistic that somebody chose from all the answers.
+"""Reveal: one exact value at the end, of a statistic that somebody chose from all the answers.
 
 Nothing that is not described comes after it, so that it needs no noise. How far the truth may be
 from it depends on how much the answers told of the sample, by two accounts that are true together:
@@ -21,7 +21,7 @@ from typing import Any, Literal, NamedTuple
 from holdfast.data.sample import Sample
 from holdfast.errors import BudgetExhausted, Shortfall
 from holdfast.mechanisms.exact import alphabet_log_charge, exact_grid, exact_symbols
-from holdfast.mechanisms.leakage import Calibration, Leakage, charged
+from holdfast.mechanisms.leakage import Calibration, Leakage
 from holdfast.mechanisms.mechanism import (
     Mechanism,
     Offer,
@@ -29,6 +29,7 @@ from holdfast.mechanisms.mechanism import (
     Symbol,
     Wish,
     cell_of,
+    charged,
     each_settled,
     released,
 )
@@ -175,7 +176,7 @@ class Reveal:
 
 
 def revealing(mechanism: Mechanism) -> Reveal | None:
-    """What reveals beside a ledger's mechanism; None where answers are on no leakage account."""
+    """Revealing mechanism beside a ledger's own; None where answers are on no leakage account."""
     return Reveal(mechanism.calibration) if isinstance(mechanism, Leakage) else None
 
 

@@ -110,7 +110,7 @@ def _require_share(described: Describing, share: float) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What was declared when the ledger was opened; it never changes.
+    """Terms: what was declared when the ledger was opened; they never change.
 
     `tolerance` is None where no half-width is promised, or none is planned yet. `surprises` is how
     many of the `questions` may be refuted guesses: it sets their prior, and no promise rests on it.
@@ -172,7 +172,7 @@ class Terms:
 
     @property
     def together(self) -> str:
-        """How sure all intervals are, in few words."""
+        """Confidence of all intervals together, in few words."""
         if not self.simultaneous:
             return "no promise"
         condition = f", {GIVEN_SIZES}" if self.given_sizes else ""
@@ -180,7 +180,7 @@ class Terms:
 
     @property
     def half_width(self) -> float:
-        """Of answers for which no other is asked; where none is promised, that of all values."""
+        """Default half-width of answers; where none is promised, that of all values."""
         return WHOLE_RANGE if self.tolerance is None else self.tolerance
 
     @property
@@ -192,7 +192,7 @@ class Terms:
 
     @property
     def parted(self) -> str:
-        """What the failure probability is for, where it is not all for the ledger's questions."""
+        """Parts of the failure probability, where it is not all for the ledger's questions."""
         whole = 1.0 - self.confidence_level
         parts = {
             "described questions": self.described_share,
@@ -204,7 +204,7 @@ class Terms:
 
     @property
     def concentration(self) -> Concentration:
-        """Of a mean of all rows."""
+        """Concentration of a mean of all rows."""
         return self.sampling.profile(self.rows)
 
     def level_for_later(self, log_level: float) -> float:
@@ -220,7 +220,7 @@ class Terms:
 
     @property
     def assumption(self) -> str:
-        """What every promise rests on, in words."""
+        """Assumption that every promise rests on, in words."""
         parts = [str(self.sampling)]
         if self.design:
             parts.append("given the design columns as they are in these rows")
@@ -301,7 +301,7 @@ class Terms:
 
 
 def _assumed_of_key(key: str, *, alone: bool) -> str:
-    """What a key and the columns attached by it assume; `alone`, rows may be alike given it."""
+    """Assumptions of a key and the columns attached by it; `alone`, rows may be alike given it."""
     submitted = f"about values submitted by key: for these items, given {key}"
     if not alone:
         return submitted
@@ -326,7 +326,7 @@ _CHECKS: Mapping[str, Callable[[Any], Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class Declarations:
-    """What somebody says before the rows are known; None: it is left open. `design` has names."""
+    """Declarations before the rows are known; None: it is left open. `design` has names."""
 
     tolerance: float | None = None
     questions: int | None = None
@@ -352,7 +352,7 @@ class Declarations:
         return _CONFIDENCE_LEVEL if self.confidence_level is None else self.confidence_level
 
     def describing(self, otherwise: Describing = "exact") -> tuple[Describing, float]:
-        """How described questions are answered, `otherwise` if that was left open; their share."""
+        """Mode of described questions, `otherwise` if that was left open; their share."""
         how = self.described or ("off" if self.described_share == 0.0 else otherwise)
         share = self.described_share
         if share is None:
@@ -389,7 +389,7 @@ _IMPLIED = "implied checks"
 
 
 class Closed(NamedTuple):
-    """When asks and checks were ended for good, and why.
+    """Closing: when asks and checks were ended for good, and why.
 
     Once `retired`, described questions are ended, too; the `successor` is to be asked instead.
     """
@@ -495,7 +495,7 @@ class Account:
 
     @property
     def looks(self) -> int:
-        """Everything that was looked at: asks, described questions and claims."""
+        """Number of looks: asks, described questions and claims."""
         return self.asked + self.described + self.claims
 
     @property
@@ -550,7 +550,7 @@ def profile_of_record(record: Mapping[str, Any] | None, terms: Terms) -> Concent
 
 @dataclass(frozen=True, slots=True)
 class QuestionPart:
-    """What a part of a question asks of the account: how far the sample may be from its truth.
+    """Part of a question: what it asks of the account, how far the sample may be from its truth.
 
     The `profile` and the `error` of computing it are parts of its range, of which a tolerance is of
     the `unit`.
@@ -576,7 +576,7 @@ PartStages: TypeAlias = Sequence[Sequence[QuestionPart]]
 
 
 def number_of_parts(stages: PartStages) -> int:
-    """How many shares of the failure probability a question takes."""
+    """Number of shares of the failure probability that a question takes."""
     return sum(map(len, stages)) or 1
 
 

@@ -128,7 +128,7 @@ class Beside:
 
 
 class TransferTheorem(Protocol):
-    """What is promised of a noise, as a frozen value."""
+    """Transfer theorem of a noise, as a frozen value."""
 
     def __hash__(self) -> int: ...
 
@@ -138,7 +138,7 @@ class TransferTheorem(Protocol):
         ...
 
     def half_width(self, rows: int, epochs: Sequence[Epoch]) -> float:
-        """What it gives for the last of these epochs, the roundings of the release included."""
+        """Half-width for the last of these epochs, the roundings of the release included."""
         ...
 
 
@@ -154,7 +154,7 @@ class Transfer:
     delta: float | None = None
 
     def privacy(self, account: Account) -> Privacy | None:
-        """What the answers so far reveal of any one row, at most; None if they are not private."""
+        """Privacy loss of the answers so far, at most; None if they are not private."""
         if self.delta is None:
             return None
         loss = round_up(GRID / min(epoch.scale for epoch in self.epochs))
@@ -189,7 +189,7 @@ class Transfer:
         return after_noise(account, offers, releases)
 
     def questions_left(self, terms: Terms, account: Account, stages: PartStages = ()) -> int:
-        """Those of the epochs that reach the declared tolerance."""
+        """Questions of the epochs that reach the declared tolerance."""
         ends = accumulate(epoch.questions for epoch in self.epochs)
         within = [
             end
@@ -262,7 +262,7 @@ class Transfer:
         return sum(epoch.questions for epoch in self.epochs)
 
     def _epoch_of(self, number: int) -> tuple[int, Epoch] | None:
-        """How many epochs there are up to that of a question, and that one."""
+        """Number of epochs up to that of a question, and that one."""
         ends = accumulate(epoch.questions for epoch in self.epochs)
         return next(
             (
@@ -346,7 +346,7 @@ def _width(rows: int, epoch: Epoch, change: float | None) -> float:
 
 @cache
 def _proved(theorem: TransferTheorem, rows: int, epochs: tuple[Epoch, ...]) -> float:
-    """What the theorem gives, computed once in a process: it takes a transform."""
+    """Cache of what the theorem gives, computed once in a process: it takes a transform."""
     return theorem.half_width(rows, epochs)
 
 
@@ -406,7 +406,7 @@ def checked_options(
 
 
 def level_of(wanted: Terms, options: Mapping[str, Any]) -> Level:
-    """All of the failure probability; or, with leakage_nats, the part that checks leave of it."""
+    """Level: the failure probability; or, with leakage_nats, the part that checks leave of it."""
     nats, share = options["leakage_nats"], options["leakage_share"]
     if nats is None:
         if share is not None:
@@ -442,7 +442,7 @@ def planned(
 
 
 def plain_parameters(epochs: Sequence[Epoch], beside: Beside | None = None) -> dict[str, Any]:
-    """What a ledger keeps of every transfer mechanism, as plain values."""
+    """Parameters that a ledger stores of every transfer mechanism, as plain values."""
     return {
         "epochs": [asdict(epoch) for epoch in epochs],
         "beside": None if beside is None else asdict(beside),
@@ -455,7 +455,7 @@ def scale_of(noise: float, rows: int) -> int:
 
 
 def whole_numbers(rows: int, largest: float) -> float:
-    """What whole numbers add to a half-width, for the largest noise in scales.
+    """Rounding to whole numbers: what it adds to a half-width, for the largest noise in scales.
 
     The scale is up to a unit larger, noise or sum is off by half a unit, and values are rounded.
     """
@@ -463,7 +463,7 @@ def whole_numbers(rows: int, largest: float) -> float:
 
 
 def too_few_rows(wanted: Terms, width: float | None = None) -> ToleranceTooTight:
-    """Why nothing is opened: the half-width that these rows would have, and what to do."""
+    """Refusal to open: the half-width that these rows would have, and what to do."""
     many = "an open number of" if wanted.questions is None else f"{wanted.questions:,}"
     aim = wanted.half_width
     if wanted.questions is None:
@@ -510,7 +510,7 @@ class LimitedClaims:
         return offers
 
     def nats_left(self, account: Account) -> float:
-        """What claims may still leak, rounded down."""
+        """Nats that claims may still leak, rounded down."""
         return max(0.0, round_down(self.beside.nats - leaked_by_claims(account)))
 
     def respond(
@@ -538,7 +538,7 @@ class LimitedClaims:
         return self.claims.questions_left(self.beside.terms(terms), account, stages)
 
     def surprises_left(self, terms: Terms, account: Account, profile: Concentration) -> int:
-        """How many guesses in a row may be refuted within the nats set aside."""
+        """Number of guesses in a row that may be refuted within the nats set aside."""
         return self.claims.surprises_left(
             self.beside.terms(terms), account, profile, self.nats_left(account)
         )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from holdfast.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from holdfast.papers.composition import (
+    from holdfast.papers.adaptive_composition import (
         AdaptiveComposition as AdaptiveComposition,
         dp_step as dp_step,
         gaussian_step as gaussian_step,
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     from holdfast.theory.typical.notion import TypicalStability as TypicalStability
 
 _HOMES = {
-    "AdaptiveComposition": "papers.composition",
+    "AdaptiveComposition": "papers.adaptive_composition",
     "Probe": "papers.probing",
     "TypicalStability": "theory.typical.notion",
-    "dp_step": "papers.composition",
-    "gaussian_step": "papers.composition",
-    "laplace_step": "papers.composition",
-    "learner_step": "papers.composition",
+    "dp_step": "papers.adaptive_composition",
+    "gaussian_step": "papers.adaptive_composition",
+    "laplace_step": "papers.adaptive_composition",
+    "learner_step": "papers.adaptive_composition",
     "probe": "papers.probing",
-    "tv_step": "papers.composition",
+    "tv_step": "papers.adaptive_composition",
 }
 __all__ = list(_HOMES)
 __getattr__ = lazy_names(__name__, _HOMES)

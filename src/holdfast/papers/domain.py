@@ -1,4 +1,4 @@
-"""A finite domain: a few values for each column, and the cells of all their combinations.
+"""Domain of finitely many cells: a few values for each column, in all their combinations.
 
 Questions are evaluated on the cells as on rows. A question whose value does not change inside a
 cell (a condition that cuts a column where its bins do) is about the domain exactly; any other is

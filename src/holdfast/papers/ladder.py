@@ -33,7 +33,7 @@ from holdfast.mechanisms.exact import (
 )
 from holdfast.mechanisms.kind import MechanismKind, Planned, chosen_options
 from holdfast.mechanisms.laws.law import Grid
-from holdfast.mechanisms.leakage import charged, declared_left, require_room
+from holdfast.mechanisms.leakage import declared_left, require_room
 from holdfast.mechanisms.mechanism import (
     CONFIRMED,
     Offer,
@@ -41,6 +41,7 @@ from holdfast.mechanisms.mechanism import (
     Symbol,
     Wish,
     cell_of,
+    charged,
     each_settled,
 )
 from holdfast.mechanisms.noise import Noise
@@ -142,7 +143,7 @@ class Ladder:
         ]
 
     def _grid(self, rows: int) -> Grid:
-        """Of the levels: 100 for steps of 0.01; parameter-free n."""
+        """Grid of the levels: 100 for steps of 0.01; parameter-free n."""
         cells = rows if self.step is None else 1 / Fraction(str(self.step))
         return Grid(int(cells) if cells == int(cells) else float(cells), 0, 0)
 

@@ -263,7 +263,7 @@ class MedianMechanism:
         return "median mechanism"
 
     def parameters(self, grounds: Grounds, cells: int) -> MedianParameters:
-        """What it is set up with on these terms."""
+        """Parameters on these terms."""
         terms, questions = grounds.terms, _declared_questions(grounds.terms)
         if self.printed:
             return median_parameters_printed(terms.rows, questions, cells)

@@ -1,4 +1,4 @@
-"""A learner as a black box: how stable it seems, how much it overfits, and what would follow.
+"""Probe of a learner as a black box: how stable it seems, how much it overfits, what would follow.
 
 The table stands for the population: samples are drawn from it with replacement, the learner is run
 many times on each, and what comes out is put into a few outcomes. Two independent samples show
@@ -64,7 +64,7 @@ class Estimated:
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """What was seen of a learner: an estimate, and no promise.
+    """Probe of a learner: an estimate, and no promise.
 
     `half_width`: were the estimated (eta, tau, nu) true, any mean of values in [0, 1] chosen by the
     learner's output would be within it of the truth but for probability `failure`; None where
@@ -196,13 +196,13 @@ def _consequence(
 
 
 def _mean(values: Sequence[float], beta: float) -> Estimated:
-    """Of values in [-1, 1]: their mean, and the interval by bets."""
+    """Mean of values in [-1, 1], and the interval by bets."""
     low, high = bounded_mean_interval([(1 + each) / 2 for each in values], math.log(beta))
     return Estimated(float(np.mean(values)), 2 * low - 1, 2 * high - 1)
 
 
 def _distance(gaps: Sequence[float], beta: float) -> Estimated:
-    """Of total variation: no event shows more than there is, and who knows what others show."""
+    """Distance in total variation: no event shows more than there is, and others may show more."""
     distance = _mean(gaps, beta)
     return Estimated(distance.value, max(0.0, distance.low or 0.0), None)
 
@@ -259,7 +259,7 @@ class _Trying:
         return output
 
     def pilot(self, runs: int) -> list[Any]:
-        """What comes out, on samples that are not looked at again."""
+        """Pilot run, on samples that are not looked at again."""
         return [self.seen(self.samples()[0]) for _ in range(runs)]
 
     def counts(self, rows: Any, runs: int, into: _Outcomes) -> tuple[Counter[int], Counter[int]]:
@@ -280,7 +280,7 @@ class _Trying:
 
 
 def _called(name: str, form: str, function: Callable[..., Any], *arguments: Any) -> Any:
-    """What somebody's function gives; what goes wrong in it is said in one sentence."""
+    """Result of somebody's function; what goes wrong in it is said in one sentence."""
     try:
         return function(*arguments)
     except HoldfastError:
@@ -303,7 +303,7 @@ def _rows_at(table: Any, places: np.ndarray) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class _Outcomes:
-    """Where an output goes: between edges if numbers came out, else by its name; or to the rest."""
+    """Bins of outputs: between edges if numbers came out, else by name; or the rest."""
 
     edges: tuple[float, ...]
     names: tuple[Any, ...]

@@ -1,4 +1,4 @@
-"""The certificate of stability: how much an interaction as a whole depends on its sample.
+"""Certificate of stability: how much an interaction as a whole depends on its sample.
 
 Several accounts of the same answers, each at the same level for tau and nu: the papers' adaptive
 composition (repaired), the sharp one, answers of one batch taken together before the batches are
@@ -20,13 +20,13 @@ from holdfast.errors import InvalidArgument
 from holdfast.ledger.transcript import Transcript
 from holdfast.mechanisms.laws.laplace import LAPLACE, Laplace
 from holdfast.mechanisms.laws.law import Law
-from holdfast.mechanisms.laws.median_of_uniforms import Median
 from holdfast.mechanisms.laws.normal import Normal
 from holdfast.mechanisms.laws.uniform import Uniform
 from holdfast.mechanisms.leakage import Leakage
 from holdfast.mechanisms.mechanism import Mechanism
+from holdfast.mechanisms.median_noise import Median
 from holdfast.mechanisms.privacy import laplace_privacy
-from holdfast.mechanisms.stability import ShiftedScales, StableSteps, shifts_of, steps_of
+from holdfast.mechanisms.stable_steps import ShiftedScales, StableSteps, shifts_of, steps_of
 from holdfast.mechanisms.terms import Account, Terms
 from holdfast.mechanisms.transfer import Transfer
 from holdfast.papers.thresholdout import Thresholdout
@@ -83,7 +83,7 @@ _LOG_DELTA = math.log(1e-6)
 
 @dataclass(frozen=True, slots=True)
 class Neighbours:
-    """All answers together, on two samples that differ in one row: `tv` and `privacy`.
+    """Neighbours: all answers together, on two samples that differ in one row: `tv` and `privacy`.
 
     `expected_error`: on independent rows, but for a share `delta` of samples, the mean over the
     noise of q(X) - q(P) is within it of 0 for a question q chosen from the answers (L15). It is a
@@ -185,7 +185,7 @@ def noise_needed(
 
 
 def neighbours_of(transcript: Transcript, level: float) -> Neighbours:
-    """What the ledger says of one row's part in all that was answered; `level` is L15's delta."""
+    """Influence of one row on all that was answered, from the ledger; `level` is L15's delta."""
     terms, account = transcript.terms, transcript.account
     distance, privacy, why = _distance(terms, account, transcript.mechanism)
     error = None
@@ -224,7 +224,7 @@ def _without_noise(account: Account, mechanism: Mechanism) -> str:
 
 
 def _of_noise(law: Law, scales: ShiftedScales, answers: int) -> tuple[TV, ApproxDP | None]:
-    """Of so many answers that one row moves by these scales of their noise."""
+    """Influence of a row on so many answers that it moves by these scales of their noise."""
     match law:
         case Uniform():
             return _by_peak(scales.total, 0.5)
@@ -295,7 +295,7 @@ class Certificate:
 
 
 class Growth(NamedTuple):
-    """What so many questions are together, by one account."""
+    """Growth of the certificate with the number of questions, by one account."""
 
     by: str
     questions: int
@@ -486,7 +486,7 @@ class _Noisy:
         return [*certificates, _certificate("leakage", leaked, one_sided=True)]
 
     def growth(self, most: int, log_level: float) -> Iterator[Growth]:
-        """Of answers like these, one to `most` of them; some depths are enough for a picture."""
+        """Growth with one to `most` answers like these; some depths are enough for a picture."""
         coarse = replace(self, curve=self.curve[::5])
         for k in sorted({max(1, round(most ** (step / 7))) for step in range(8)}):
             for certificate in coarse.certificates(k, log_level):
@@ -522,7 +522,7 @@ class _Noisy:
 
 
 def one_batch(curve: list[tuple[float, float]], laplace: bool, log_level: float) -> Composed | None:
-    """All answers were chosen together: no adaptive composition, and nothing is lost to one."""
+    """Certificate of answers chosen together: nothing is lost to adaptive composition."""
     fitting = [(x, log_nu) for x, log_nu in curve if log_nu <= log_level]
     if laplace:
         composed = [Composed(x, -math.inf, log_nu) for x, log_nu in fitting]
@@ -554,7 +554,7 @@ def _certificate(by: str, composed: Composed | None, *, one_sided: bool = False)
 def _of_account(
     why: str, terms: Terms, account: Account, charged: bool = True
 ) -> list[Certificate]:
-    """Of answers that are not typically stable: the leakage account, if all are charged there.
+    """Certificate of answers that are not typically stable: the leakage account, if it has all.
 
     Described answers are charged on the event that all described intervals are true: what those
     have of the failure probability is given up too.
@@ -571,7 +571,7 @@ def _of_account(
 
 
 def _with_consequence(terms: Terms, certificate: Certificate, level: float) -> Certificate:
-    """What near independence says of a mean of all rows that is chosen after all answers."""
+    """Consequence of near independence for a mean of all rows that is chosen after all answers."""
     if certificate.oracle is None:
         return certificate
     stability, profile = certificate.oracle, terms.concentration

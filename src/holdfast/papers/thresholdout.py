@@ -35,13 +35,14 @@ from holdfast.mechanisms.exact import (
 from holdfast.mechanisms.kind import MechanismKind, Planned, chosen_options
 from holdfast.mechanisms.laws.laplace import discrete_laplace
 from holdfast.mechanisms.laws.law import Grid, words_of
-from holdfast.mechanisms.leakage import charged, declared_left, require_room
+from holdfast.mechanisms.leakage import declared_left, require_room
 from holdfast.mechanisms.mechanism import (
     CONFIRMED,
     Offer,
     Release,
     Symbol,
     Wish,
+    charged,
     each_settled,
     value_of,
 )
@@ -71,7 +72,7 @@ class Thresholdout:
 
     @property
     def _grid(self) -> Grid:
-        """Of cells of which sigma has RESOLUTION."""
+        """Grid of cells of which sigma has RESOLUTION."""
         return Grid(math.ceil(RESOLUTION / Fraction(self.noise)), RESOLUTION, None)
 
     @property

@@ -14,12 +14,7 @@ from typing import Any
 
 from holdfast import require
 from holdfast.errors import InvalidArgument
-from holdfast.mechanisms.kind import (
-    MechanismKind,
-    Planned,
-    chosen_options,
-    short_half_width,
-)
+from holdfast.mechanisms.kind import MechanismKind, Planned, chosen_options, short_half_width
 from holdfast.mechanisms.laws.laplace import LAPLACE
 from holdfast.mechanisms.laws.law import Law
 from holdfast.mechanisms.laws.normal import NORMAL

@@ -1,1 +1,1 @@
-"""How many questions, how narrow, how many rows: every mechanism side by side."""
+"""Planner: how many questions, how narrow, how many rows, every mechanism side by side."""

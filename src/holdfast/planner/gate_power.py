@@ -1,4 +1,4 @@
-"""What gates can show: the smallest difference after so many promotions, and the gain it takes.
+"""Power of gates: the smallest difference they can show after so many promotions.
 
 For alike rows, by the exact sign test; how many rows differ is a public guess, so a plan looks at
 no data. `promoted` candidates came first: what they cost makes the next one harder to show.
@@ -38,7 +38,7 @@ class GateStep:
 
 @dataclass(frozen=True, slots=True)
 class GatePlan:
-    """What a run of gates can show. Text and dict."""
+    """Plan of a run of gates: what it can show. Text and dict."""
 
     rows: int
     candidates: int

@@ -1,4 +1,4 @@
-"""The planner: how accurate, how many questions, or how many rows, for every mechanism.
+"""Planner: how accurate, how many questions, or how many rows, for every mechanism.
 
 `plan(rows=20_000, questions=1_000)` solves for the half-width, `plan(rows=..., tolerance=...)` for
 the questions, `plan(questions=..., tolerance=...)` for the rows; with all three it says what fits.
@@ -71,7 +71,7 @@ def options_of(request: PlanRequest) -> tuple[Option, ...]:
 
 
 def planned_methods(request: PlanRequest) -> list[Method]:
-    """What is planned: questions by their length, and all others by every mechanism, unchecked."""
+    """Methods to plan: questions by their length, and all others by every mechanism, unchecked."""
     describing, rounded = request.described != "off", request.described == "rounded"
     candidates = [*methods(describing=describing), *map(rounds_method, _ROUNDS)]
     if request.pots.described_share == 1.0:
@@ -84,7 +84,7 @@ def planned_methods(request: PlanRequest) -> list[Method]:
 
 
 def recommended_of(request: PlanRequest, options: tuple[Option, ...]) -> Option | None:
-    """What `auto` chooses, or the checks that were declared if they are better.
+    """Recommended option: what `auto` chooses, or the declared checks if they are better.
 
     Where those cannot, any promise that can; where none can, the longest description answered.
     """
@@ -368,7 +368,7 @@ def _praise(request: PlanRequest, best: Option) -> str:
 
 
 def _beside(request: PlanRequest, best: Option, options: tuple[Option, ...]) -> str:
-    """What sample splitting has, beside the best."""
+    """Sentence on sample splitting, beside the best."""
     splitting = next((o for o in options if o.name == "sample splitting" and o.possible), best)
     return "" if splitting is best else f"; {splitting.name}: {_amount(request, splitting)}"
 
@@ -380,7 +380,7 @@ def _amount(request: PlanRequest, option: Option) -> str:
 
 
 def _what_is_possible(request: PlanRequest) -> str:
-    """Why nothing fits, and the nearest requests that do."""
+    """Refusal in words: nothing fits, and the nearest requests that do."""
     rows, log_beta, declared = request.known_rows, request.pots.log_beta, request.declared
     usable = [
         method

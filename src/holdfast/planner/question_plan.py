@@ -1,4 +1,4 @@
-"""What a question's text would get: its bits, its level, its half-width and its cost.
+"""Plan of one question: the bits of its text, its level, its half-width and its cost.
 
 Nothing is looked at but the text and what is declared of the table, so it is known before there are
 rows. Half-widths are those of the rule that answers: for rates, sizes of groups and shares of
@@ -31,7 +31,7 @@ from holdfast.statistics.bind import bind
 from holdfast.statistics.entry import Table
 from holdfast.theory.base.concentration import BoundedMean
 from holdfast.theory.direct.bounded_mean import outlier_floor_mass
-from holdfast.theory.length.coexistence import coexistence_log_charge, rounded_half_width
+from holdfast.theory.length.levels import coexistence_log_charge, rounded_half_width
 from holdfast.wording import percent
 
 __all__ = ["Assumed", "Case", "QuestionPlan", "question_plan", "schema_of"]
@@ -140,7 +140,7 @@ class Case(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class QuestionPlan:
-    """What a question would get. Text and dict.
+    """Plan of one question. Text and dict.
 
     `log_level`, `cases` and `nats` are those of the one rule that answers it; a question of several
     parts has none: each part is answered by itself, at its own level.
@@ -231,7 +231,7 @@ class QuestionPlan:
 
 
 def question_plan(text: str, schema: Any, terms: Terms) -> QuestionPlan:
-    """What a text would get under these terms; refused if it has no description."""
+    """Plan of a text under these terms; refused if it has no description."""
     types, assumed = schema_of(text, schema)
     ground = ground_of(terms, Table(types))
     if ground is None:
@@ -305,5 +305,5 @@ def _value_of(rule: Rule, symbols: Symbols) -> float:
 
 
 def _floor(rule: Rule) -> float | None:
-    """What no method can be below: rows at an end of the range that the sample did not show."""
+    """Floor of every method: rows at an end of the range that the sample did not show."""
     return outlier_floor_mass(rule.rows, rule.log_p) / 2 if isinstance(rule, MeanRule) else None

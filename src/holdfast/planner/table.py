@@ -1,4 +1,4 @@
-"""What a plan says: each mechanism's number, the best one marked; text, HTML, dict and chart."""
+"""Table of a plan: each mechanism's number, the best one marked; text, HTML, dict and chart."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Option:
 
     @property
     def remark(self) -> str:
-        """What is said beside the number."""
+        """Remark beside the number."""
         narrower = "" if self.at_a_tenth is None else f"{show(self.at_a_tenth)} at rate 0.1"
         return "; ".join(part for part in (self.note, narrower) if part)
 
@@ -69,7 +69,7 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class PlanRequest:
-    """What a plan is asked for: two of rows, questions and half-width, or all three."""
+    """Request for a plan: two of rows, questions and half-width, or all three."""
 
     rows: int | None
     declared: Declarations
@@ -131,11 +131,11 @@ class PlanRequest:
 
     @property
     def known_rows(self) -> KnownRows:
-        """What is assumed of the rows, as the theory takes it."""
+        """Assumptions about the rows, as the theory takes them."""
         return KnownRows(self.sampling.profile, isinstance(self.sampling, Independent))
 
     def why_not(self, method: Method) -> str | None:
-        """Why a method has no numbers for rows that came about this way; None if it has."""
+        """Reason why a method has no numbers for rows that came about this way; None if it has."""
         if not method.applies(self.known_rows):
             return "needs independent rows"
         if method.millibits is not None and isinstance(self.sampling, MDependent):
@@ -172,7 +172,7 @@ class PlanRequest:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What each mechanism reaches, the recommended one marked. Text, HTML, dict and chart."""
+    """Plan: what each mechanism reaches, the recommended one marked. Text, HTML, dict and chart."""
 
     request: PlanRequest
     options: tuple[Option, ...]
@@ -195,12 +195,12 @@ class Plan:
 
     @property
     def solved_for(self) -> Solved:
-        """Which number was not given, and is each option's answer."""
+        """Name of the number that was not given, and is each option's answer."""
         return self.request.solved_for
 
     @property
     def promise(self) -> str:
-        """What holds together, and what it rests on."""
+        """Promise: what holds together, and what it rests on."""
         return (
             f"simultaneous {percent(self.request.declared.level)}: all intervals together, each "
             "question chosen after seeing the earlier answers; "

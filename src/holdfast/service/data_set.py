@@ -38,7 +38,7 @@ from holdfast.holdout.holdout import Holdout
 from holdfast.holdout.open import open as open_holdout
 from holdfast.holdout.price import Cost
 from holdfast.holdout.request import NamedWidth
-from holdfast.ledger.records import LedgerHome
+from holdfast.ledger.backend import LedgerHome
 from holdfast.service.folder import Folder, Settings
 from holdfast.service.pacing import Attempts
 from holdfast.service.pools import run_in

@@ -20,9 +20,10 @@ from typing import TYPE_CHECKING, Any
 from holdfast import require
 from holdfast.data.database import DatabaseUrl, is_database_url
 from holdfast.errors import InvalidArgument, LedgerUnavailable
-from holdfast.ledger.records import LedgerHome
+from holdfast.ledger.backend import LedgerHome
+from holdfast.ledger.secret import SECRET_BYTES
 from holdfast.ledger.side_files import sync_folder, write_new
-from holdfast.ledger.store import SECRET_BYTES, home_of
+from holdfast.ledger.store import home_of
 
 if TYPE_CHECKING:
     from holdfast.certificate.signing import SigningKey

@@ -1,4 +1,4 @@
-"""The mathematics: floats in, floats out; no data, no randomness, no clock; useful alone.
+"""Mathematics: floats in, floats out; no data, no randomness, no clock; useful alone.
 
 Greek letters and the papers' own symbols live here and nowhere else. Functions that can meet tiny
 probabilities take natural logarithms of them (`log_beta`, `log_p`). Bounds are rounded to the safe

@@ -1,4 +1,4 @@
-"""A theorem evaluated as people type it: `k=100 eta=0.01 nu=1e-6`.
+"""Evaluation of a theorem as people type it: `k=100 eta=0.01 nu=1e-6`.
 
 Where a theorem takes the logarithm of a probability, `log_nu`, the probability itself may be given
 instead: `nu=1e-6`. A list is written `[1, 2]`, a value of another kind as it is made, for instance

@@ -1,4 +1,4 @@
-"""Half-widths, numbers of questions and rows needed: how a way to answer plans.
+"""Methods of planning: half-widths, numbers of questions and rows needed by each way to answer.
 
 A `Method` answers three questions about itself: the half-width for (rows, questions), the questions
 for (rows, half-width), the rows for (questions, half-width). All are on the safe side, and none
@@ -24,8 +24,11 @@ from holdfast.theory.base.safeside import largest_integer, round_up, smallest_in
 from holdfast.theory.direct.symbols import POINTS
 from holdfast.theory.leakage import equal_width
 from holdfast.theory.leakage.equal_width import rounds_fit, rounds_half_width
-from holdfast.theory.length.coexistence import rounded_half_width
-from holdfast.theory.length.levels import declared_millibits, described_log_level
+from holdfast.theory.length.levels import (
+    declared_millibits,
+    described_log_level,
+    rounded_half_width,
+)
 from holdfast.wording import plural
 
 if TYPE_CHECKING:
@@ -79,7 +82,7 @@ class _Accuracy(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class KnownRows:
-    """What is known of the rows: their concentration as a function of their number."""
+    """Known rows: their concentration as a function of their number."""
 
     profile: Callable[[int], Concentration]
     independent: bool = True
@@ -107,7 +110,7 @@ class Method:
 
 
 def published_methods() -> tuple[Method, ...]:
-    """What papers promise, for reference; their theorems are loaded here, for nothing else."""
+    """Methods of papers, for reference; their theorems are loaded here, for nothing else."""
     from holdfast.theory.field import published
     from holdfast.theory.typical.accuracy import AccuracyNoise, direct_accuracy, literal_accuracy
 

@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import binom
 
 from holdfast.lab.arena.comparison import Run
-from holdfast.lab.arena.named_experiments import Sizes, attacked
+from holdfast.lab.arena.experiments import Sizes, attacked
 from holdfast.lab.arena.studies import Climb, ManyAccounts, board_gate
 from holdfast.lab.arena.trial import Result, run_trials
 from holdfast.lab.attacks.analysts import NullClimber

@@ -11,7 +11,7 @@ import pytest
 
 from holdfast.errors import InvalidArgument
 from holdfast.lab.arena.comparison import Run
-from holdfast.lab.arena.named_experiments import Sizes, attacked
+from holdfast.lab.arena.experiments import Sizes, attacked
 from holdfast.lab.arena.studies import beside_description, parities, written_votes
 from holdfast.lab.attacks.analysts import WorstParity
 from holdfast.lab.world.linear_questions import Parity, Vote, WrittenVote, average

@@ -11,10 +11,9 @@ from scipy.stats import binom
 
 from holdfast.errors import BudgetExhausted, InvalidArgument
 from holdfast.lab.arena.comparison import Run
-from holdfast.lab.arena.judgement import verdict
-from holdfast.lab.arena.named_experiments import Sizes, attacked
+from holdfast.lab.arena.experiments import Sizes, attacked
 from holdfast.lab.arena.studies import Climb, null_hill_climber
-from holdfast.lab.arena.trial import run_trials
+from holdfast.lab.arena.trial import run_trials, verdict
 from holdfast.lab.attacks.analysts import NullClimber, SomeBetter
 from holdfast.lab.world.promoters import EachTested, Gated, KeepBest, Pair, Promoter, gate_terms
 from holdfast.theory.leakage.claim_levels import claim_log_level

@@ -13,8 +13,7 @@ import pytest
 from holdfast.errors import InvalidArgument, InvalidQuestion
 from holdfast.lab.arena.campaign import Met, campaign, largest_broken, promising, tightness
 from holdfast.lab.arena.comparison import Run
-from holdfast.lab.arena.judgement import TrialsVerdict, verdict
-from holdfast.lab.arena.trial import Scenario, run_trials
+from holdfast.lab.arena.trial import Scenario, TrialsVerdict, run_trials, verdict
 from holdfast.lab.attacks.attacks import Fingerprinting, Snowball
 from holdfast.lab.attacks.roster import ATTACKS, Staged, attack_cell
 from holdfast.lab.pages.report_tables import campaign_sheet, tightness_sheet

@@ -10,6 +10,9 @@ import pytest
 from holdfast.errors import InvalidArgument
 from holdfast.lab.arena.comparison import Experiment, Run
 from holdfast.lab.arena.experiments import (
+    EXPERIMENTS,
+    Sizes,
+    attacked,
     dependent_data,
     fingerprinting,
     heavy_tails,
@@ -18,7 +21,6 @@ from holdfast.lab.arena.experiments import (
     reusable_holdout,
     snowball,
 )
-from holdfast.lab.arena.named_experiments import EXPERIMENTS, Sizes, attacked
 from holdfast.lab.attacks.roster import ATTACKS
 
 FAST = Run(trials=9)

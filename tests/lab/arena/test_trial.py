@@ -13,8 +13,18 @@ from scipy.stats import binom
 
 from holdfast.data.sampling import Declared
 from holdfast.errors import BudgetExhausted, InvalidArgument, MissingExtra, Refused
-from holdfast.lab.arena.judgement import most_failures, verdict
-from holdfast.lab.arena.trial import Final, Game, Move, Result, Scenario, View, play, run_trials
+from holdfast.lab.arena.trial import (
+    Final,
+    Game,
+    Move,
+    Result,
+    Scenario,
+    View,
+    most_failures,
+    play,
+    run_trials,
+    verdict,
+)
 from holdfast.lab.attacks.attacks import SignAttack, WidthReading
 from holdfast.lab.world.holders import (
     CapPerAccount,

@@ -14,8 +14,7 @@ import pytest
 
 from holdfast.data.sampling import Declared
 from holdfast.errors import BudgetExhausted, InvalidArgument
-from holdfast.lab.arena.judgement import TrialsVerdict, verdict
-from holdfast.lab.arena.trial import Analyst, Scenario, run_trials
+from holdfast.lab.arena.trial import Analyst, Scenario, TrialsVerdict, run_trials, verdict
 from holdfast.lab.attacks.analysts import (
     FeatureSelection,
     GreedySearch,

@@ -16,9 +16,9 @@ from scipy.special import betainc
 from holdfast.errors import InvalidArgument
 from holdfast.mechanisms.laws.laplace import LAPLACE
 from holdfast.mechanisms.laws.law import Grid, Law, grid_within
-from holdfast.mechanisms.laws.median_of_uniforms import Median
 from holdfast.mechanisms.laws.normal import NORMAL
 from holdfast.mechanisms.laws.uniform import NO_NOISE, UNIFORM
+from holdfast.mechanisms.median_noise import Median
 from holdfast.mechanisms.noise import Noise
 from holdfast.theory.leakage.nats import rounding_log_charge
 from holdfast.theory.leakage.release import DiscreteUniform

@@ -17,7 +17,6 @@ from holdfast.theory.base.bets import (
     first_kept,
     fixed_lower_odds,
     last_rejected,
-    level_share,
     log_bets,
     log_capital,
     log_least_capital,
@@ -28,6 +27,7 @@ from holdfast.theory.base.bets import (
     spread_ladder,
     unit_values,
 )
+from holdfast.theory.base.safeside import level_share
 from tests.theory.direct.worlds import World, mean_of
 
 LAWS = ("log_least_capital", "lower_odds")

@@ -33,7 +33,7 @@ from holdfast.theory.leakage.nats import (
     discrete_uniform_log_charge,
     surprise_log_charge,
 )
-from holdfast.theory.length.coexistence import coexistence_log_charge
+from holdfast.theory.length.levels import coexistence_log_charge
 
 LAWS = ("claim_log_level", "parallel_log_levels", "surprise_log_level")
 

@@ -17,8 +17,9 @@ from holdfast.theory.base.concentration import BoundedMean
 from holdfast.theory.base.intervals import clopper_pearson
 from holdfast.theory.leakage.claim_levels import log_left
 from holdfast.theory.leakage.nats import LeakageAccount, fixed_share, open_ended_share
-from holdfast.theory.length.coexistence import coexistence_log_charge, count_symbols
 from holdfast.theory.length.levels import (
+    coexistence_log_charge,
+    count_symbols,
     declared_millibits,
     late_log_level,
     late_log_share,

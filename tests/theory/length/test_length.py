@@ -13,23 +13,21 @@ from numpy.typing import NDArray
 
 from holdfast.errors import InvalidArgument
 from holdfast.theory.base.concentration import BoundedMean
-from holdfast.theory.length.coexistence import (
+from holdfast.theory.length.levels import (
     ROUNDED_SYMBOLS,
+    any_order_millibits,
     coexistence_log_charge,
     count_symbols,
-    grid_symbols,
-    group_symbols,
-    rounded_half_width,
-    whole_grid_symbols,
-)
-from holdfast.theory.length.levels import (
-    any_order_millibits,
     described_log_failure,
     described_log_level,
     free_threshold_radius,
+    grid_symbols,
+    group_symbols,
     late_log_level,
     option_millibits,
+    rounded_half_width,
     threshold_events,
+    whole_grid_symbols,
 )
 from holdfast.theory.length.words import (
     CLASS_WEIGHTS,

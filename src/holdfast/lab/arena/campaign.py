@@ -1,4 +1,4 @@
-"""Every mechanism against every attack, and how much each has to spare."""
+"""Campaign: every mechanism against every attack, and how much each has to spare."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 
 from holdfast.errors import InvalidArgument, Refused
 from holdfast.lab.arena.comparison import Cell, Run
-from holdfast.lab.arena.judgement import TrialsVerdict, fewest_trials, verdict
-from holdfast.lab.arena.trial import Scenario, run_trials
+from holdfast.lab.arena.trial import Scenario, TrialsVerdict, fewest_trials, run_trials, verdict
 from holdfast.lab.attacks.roster import ATTACKS, AttackKind, attack_cell
 from holdfast.lab.world.session import Protected
 from holdfast.mechanisms.catalogue import CATALOGUE, kind_of

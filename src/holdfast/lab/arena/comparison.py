@@ -9,8 +9,16 @@ from statistics import fmean
 from typing import Any, Literal
 
 from holdfast import require
-from holdfast.lab.arena.judgement import TrialsVerdict, verdict
-from holdfast.lab.arena.trial import Analyst, Result, Scenario, Trial, processes, run_trials
+from holdfast.lab.arena.trial import (
+    Analyst,
+    Result,
+    Scenario,
+    Trial,
+    TrialsVerdict,
+    processes,
+    run_trials,
+    verdict,
+)
 from holdfast.lab.world.holders import Holder
 from holdfast.lab.world.populations import Population
 from holdfast.mechanisms.terms import Terms
@@ -87,7 +95,7 @@ class Experiment:
 
     @property
     def about(self) -> Reported:
-        """What its rows are to be compared by."""
+        """Column that its rows are to be compared by."""
         return next((row.reported for row in self.rows if row.reported != "shown"), "shown")
 
     @property

@@ -1,4 +1,4 @@
-"""A rehearsal: the attacks on synthetic rows, with the terms of a holdout of yours.
+"""Rehearsal: the attacks on synthetic rows, with the terms of a holdout of yours.
 
 Nothing of the holdout is touched but what it declared. The synthetic rows are +-1 features that
 know nothing of their label, as dependent on each other as the declared sampling allows; so every
@@ -16,8 +16,7 @@ from typing import Any
 from holdfast.data.sampling import Clustered, Declared, DependencyGraph, MDependent, Sampling
 from holdfast.errors import InvalidArgument
 from holdfast.lab.arena.comparison import Cell, Experiment, Run, run_cells
-from holdfast.lab.arena.judgement import WORDS, Word
-from holdfast.lab.arena.trial import Analyst
+from holdfast.lab.arena.trial import WORDS, Analyst, Word
 from holdfast.lab.attacks.analysts import AfterExactAnswers, WorstParity
 from holdfast.lab.attacks.roster import ATTACKS, AttackKind, SignsOf
 from holdfast.lab.pages.report_tables import Sheet
@@ -57,7 +56,7 @@ _UNPROMISED = 0.25  # the half-width that analysts go by where none is promised
 
 @dataclass(frozen=True, slots=True)
 class Rehearsal:
-    """What the attacks found under a holdout's terms; `str` is the verdict for a person."""
+    """Results of the attacks under a holdout's terms; `str` is the verdict for a person."""
 
     name: str
     terms: str
@@ -156,7 +155,7 @@ def _row(attack: Experiment) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Stage:
-    """What is rehearsed: the terms, who is attacked, and where rows come from."""
+    """Stage of a rehearsal: the terms, who is attacked, and where rows come from."""
 
     terms: Terms
     asked: int
@@ -199,7 +198,7 @@ def rehearse(
 
 
 def _insiders(opening: Opening, stage: _Stage) -> list[Analyst]:
-    """Those who attack described answers, where rows are alike as the made-up ones are."""
+    """Insiders who attack described answers, where rows are alike as the made-up ones are."""
     terms = opening.terms
     if not terms.describes or not terms.independent or terms.design:
         return []

@@ -44,7 +44,7 @@ from holdfast.lab.world.session import BY_BOUNDED_NOISE, Protected
 from holdfast.lab.world.text_questions import ByDescription, ByScale
 from holdfast.mechanisms.laws.laplace import LAPLACE
 from holdfast.mechanisms.terms import Terms
-from holdfast.papers.composition import (
+from holdfast.papers.adaptive_composition import (
     AdaptiveComposition,
     Interaction,
     NoisyStep,
@@ -86,7 +86,7 @@ _FEWEST_ROWS = 100
 
 @dataclass(frozen=True, slots=True)
 class Climb:
-    """Who brings how many candidates to whom; each changes so many of the rows."""
+    """Climb: who brings how many candidates to whom; each changes so many of the rows."""
 
     candidates: Candidates
     promoter: Promoter

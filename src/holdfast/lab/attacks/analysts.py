@@ -268,7 +268,7 @@ def _rows_of(view: View) -> Arrays:
 
 @dataclass(frozen=True, slots=True)
 class WorstParity:
-    """Of all 2^d parities of the features the one that is furthest from 1/2 in these rows."""
+    """Worst parity: of all 2^d of the features the one that is furthest from 1/2 in these rows."""
 
     features: int
 

@@ -1,4 +1,4 @@
-"""Every attack by name, made to measure: so many rows, so many questions."""
+"""Roster of attacks by name, made to measure: so many rows, so many questions."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What the laboratory found, for people: tables, pictures and the report."""
+"""Pages of the laboratory: tables, pictures and the report."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast.holdout.charts import drawing_library
 from holdfast.lab.arena.campaign import Met, Spare
 from holdfast.lab.arena.comparison import Compared, Experiment
-from holdfast.lab.arena.judgement import TrialsVerdict
+from holdfast.lab.arena.trial import TrialsVerdict
 
 if TYPE_CHECKING:
     import altair

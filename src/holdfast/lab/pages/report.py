@@ -1,4 +1,4 @@
-"""One page with everything the laboratory found: HTML that needs nothing else, and Markdown."""
+"""Report of all that the laboratory found: one page of HTML, alone enough, and Markdown."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from holdfast.lab.arena.campaign import (
     tightness,
 )
 from holdfast.lab.arena.comparison import Experiment, Run
-from holdfast.lab.arena.judgement import WORDS, Word
-from holdfast.lab.arena.named_experiments import EXPERIMENTS, Sizes
+from holdfast.lab.arena.experiments import EXPERIMENTS, Sizes
+from holdfast.lab.arena.trial import WORDS, Word
 from holdfast.lab.pages.pictures import coverage_chart, experiment_chart, svg, tightness_chart
 from holdfast.lab.pages.report_tables import (
     Sheet,
@@ -71,7 +71,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Where the pages are, the worst that is said of any promise, and how many parts are done."""
+    """Report: where its pages are, the worst that is said of any promise, and how much is done."""
 
     files: tuple[Path, ...] = ()
     word: Word = WORDS[0]

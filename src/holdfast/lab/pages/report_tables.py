@@ -1,4 +1,4 @@
-"""What was found, as tables of words; and the demonstration of one attack."""
+"""Tables of results, in words; and the demonstration of one attack."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from html import escape
 
 from holdfast.lab.arena.campaign import Met, Spare
 from holdfast.lab.arena.comparison import Cell, Compared, Experiment, Run, run_cells
-from holdfast.lab.arena.judgement import TrialsVerdict
+from holdfast.lab.arena.trial import TrialsVerdict
 from holdfast.lab.attacks.attacks import SignAttack
 from holdfast.lab.world.holders import Plain, Splitting
 from holdfast.lab.world.populations import Signs, terms_on

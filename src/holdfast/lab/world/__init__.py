@@ -1,1 +1,1 @@
-"""What trials are made of: populations with a known truth, their questions, and who answers."""
+"""World of the trials: populations with a known truth, their questions, and who answers."""

@@ -1,4 +1,4 @@
-"""Who answers: how people hold out data today, and what careful-looking code does wrong.
+"""Holders who answer: how people hold out data today, and what careful-looking code does wrong.
 
 None of them is part of the promise; they are what Holdfast is compared with. Intervals are those
 that people would attach: they are shown so that a trial can say whether they hold.
@@ -40,7 +40,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What the analyst sees: a value, an interval or None, and what is public about the answer.
+    """Reply that the analyst sees: a value, an interval or None, and what is public about it.
 
     `reach` is what the interval allows for noise, where the holder states it. `work` counts
     what was computed on the way: all that the time it took could tell, without a clock.

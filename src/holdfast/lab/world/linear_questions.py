@@ -118,7 +118,7 @@ def grid_moments(question: LabQuestion, table: Arrays) -> tuple[int, int]:
 
 
 def moments_of(values: NDArray[Any]) -> tuple[int, int]:
-    """Of values in [0, 1]."""
+    """Moments of values in [0, 1]."""
     units = np.floor(np.clip(values, 0.0, 1.0) * GRID).astype(np.int64)
     high, low = units >> 15, units & 0x7FFF
     parts = (int((a * b).sum()) for a, b in ((high, high), (high, low), (low, low)))

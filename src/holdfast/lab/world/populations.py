@@ -55,7 +55,7 @@ _MOST_WEIGHT = 5_000_000
 
 
 class Population(Protocol):
-    """Where rows come from."""
+    """Population that rows are drawn from."""
 
     @property
     def independent(self) -> bool:
@@ -82,7 +82,7 @@ def terms_on(
     questions: int | None,
     confidence_level: float = 0.95,
 ) -> Terms:
-    """What an honest holder of so many of its rows declares."""
+    """Terms that an honest holder of so many of its rows declares."""
     profile = population.concentration(rows)
     plain = population.independent and profile == BoundedMean(rows)
     sampling = Independent() if plain else Declared(profile)
@@ -301,7 +301,7 @@ def universe(size: int) -> Resampled:
 
 @dataclass(frozen=True, slots=True)
 class OnePoint:
-    """All rows are one point, uniform on [0, 2^POINT_BITS): the most dependent sample there is.
+    """One point for all rows, uniform on [0, 2^POINT_BITS): the most dependent sample there is.
 
     Nothing is known but that each question is sub-Gaussian with scale `sigma`: what is not is
     refused. A staircase is 1/2 off a set of probability p and at most `height` from it on the set,

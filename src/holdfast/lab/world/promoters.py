@@ -1,4 +1,4 @@
-"""Who decides whether a candidate takes the incumbent's place: Holdfast's gate, and what people do.
+"""Promoters: they decide who takes the incumbent's place; Holdfast's gate, and what people do.
 
 All of them see the same counts of the protected rows: b where the candidate alone is right, c where
 the incumbent alone is. Only their yes or no is shown.
@@ -57,7 +57,7 @@ class Promoter(Protocol):
 
 
 def gate_terms(rows: int, candidates: int) -> Terms:
-    """What `open(items, key=..., candidates=...)` declares, with the usual pots."""
+    """Terms that `open(items, key=..., candidates=...)` declares, with the usual pots."""
     return Terms(
         rows,
         tolerance=None,

@@ -1,4 +1,4 @@
-"""Holdfast's own mechanisms in the laboratory: a session in memory, with the one door.
+"""Session in memory: Holdfast's own mechanisms in the laboratory, with the one door.
 
 Terms and an account folded by offer, respond, settle and advance, noise addressed by a seed: what a
 holdout does, without a ledger. A mechanism is made from its name in the catalogue, as an opening
@@ -171,7 +171,7 @@ class LabSample:
 
 
 class _Opened(NamedTuple):
-    """What an opening decides: the terms, and who answers and who checks under them."""
+    """Opening: the terms, and who answers and who checks under them."""
 
     terms: Terms
     mechanism: Mechanism
@@ -374,7 +374,7 @@ class _ProtectedSession:
         return replace(reply, status="not confirmed") if refuted else reply
 
     def _reply(self, offer: Offer, release: Release, work: int) -> Shown:
-        """What is seen; the stretching of the sample by a scale is undone."""
+        """Reply; the stretching of the sample by a scale is undone."""
         scale, middle = self.settings.scale, release.told if self.sample.in_rows else 0.5
         ends = (release.told, *release.interval)
         value, low, high = (_shrunk(each, scale, middle) for each in ends)
@@ -388,17 +388,17 @@ class _ProtectedSession:
 
 
 def _noise_allowed(offer: Offer) -> float:
-    """What an interval leaves for noise beside the radius of a statement about the sample."""
+    """Noise that an interval allows beside the radius of a statement about the sample."""
     return max(0.0, (offer.tolerance or 0.0) - (offer.radius or 0.0))
 
 
 def asking(terms: Terms) -> Mechanism:
-    """What answers by bounded noise under these terms."""
+    """Mechanism that answers by bounded noise under these terms."""
     return Protected()._opened(terms).mechanism
 
 
 def lab_secret(seed: int) -> bytes:
-    """What the noise of a session is drawn by."""
+    """Secret by which the noise of a session is drawn."""
     return blake2b(f"laboratory {seed}".encode(), digest_size=32).digest()
 
 

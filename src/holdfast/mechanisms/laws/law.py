@@ -1,4 +1,4 @@
-"""A law of noise, the public grid it is added on, and uniform words to draw it from.
+"""Law of noise, the public grid it is added on, and uniform words to draw it from.
 
 The sample's value q, a fraction of its range, is put on a grid of G cells in the range; a whole
 number Z of cells is added: the symbol is floor(q G + 1/2) + Z, and stands for itself over G. While
@@ -84,11 +84,11 @@ class Law(Protocol):
         ...
 
     def reach(self, scale: int) -> int | None:
-        """How far from the sample's value the symbol surely is; None: nothing is sure."""
+        """Distance from the sample's value that is surely kept; None: nothing is sure."""
         ...
 
     def error(self, scale: int, log_beta: float) -> float:
-        """What the noise exceeds with a probability of at most e^log_beta."""
+        """Bound that the noise exceeds with a probability of at most e^log_beta."""
         ...
 
     def log_charge(self, radius: float, grid: Grid) -> float:

@@ -1,4 +1,4 @@
-"""Bounded noise: every whole number of cells up to the scale, equally likely; or no noise at all.
+"""Uniform noise: every whole number of cells up to the scale, equally likely; or no noise at all.
 
 Without noise the symbol is the sample's value rounded to the grid. An interval of length 2 alpha
 meets at most H + 1 cells: the same charge as that of uniform noise of scale 0. Nothing is said here

@@ -1,1 +1,1 @@
-"""What every room of the theory stands on."""
+"""Base of the theory: concentration, intervals, rounding to the safe side."""

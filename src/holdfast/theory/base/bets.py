@@ -23,7 +23,13 @@ from numpy.typing import ArrayLike, NDArray
 from holdfast import require
 from holdfast.errors import InvalidArgument
 from holdfast.theory.base.intervals import Interval
-from holdfast.theory.base.safeside import largest_integer, log_add, round_down, round_up
+from holdfast.theory.base.safeside import (
+    largest_integer,
+    level_share,
+    log_add,
+    round_down,
+    round_up,
+)
 from holdfast.theory.base.theorem import theorem
 
 __all__ = [
@@ -38,7 +44,6 @@ __all__ = [
     "first_kept",
     "fixed_lower_odds",
     "last_rejected",
-    "level_share",
     "log_bets",
     "log_capital",
     "log_least_capital",
@@ -113,7 +118,7 @@ def counted_pairs(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tally:
-    """What independent units gained and lost: A_i >= 0, 0 <= B_i <= M, each so many times.
+    """Tally of what independent units gained and lost: A_i >= 0, 0 <= B_i <= M, each so many times.
 
     `units` is the *public* number of units (those with A = B = 0 need not be listed); the capital
     is taken to the power 1/root (see `m_dependent_mean_interval` and `auc_block_interval`).
@@ -348,11 +353,6 @@ def last_rejected(
             at_rejected *= 0.5 if moved == -1 else 1.0
             moved = -1
     return rejected
-
-
-def level_share(log_p: float, share: float = 0.5) -> float:
-    """ln(share * e^{log_p}), rounded down: a part of a level, half of it unless said."""
-    return round_down(require.log_probability("log_p", log_p) + math.log(share))
 
 
 def share_below(odds: float) -> float:

@@ -377,7 +377,7 @@ def group_variance(high: float, reach: float) -> float:
     slack="none but the rounding up of the tolerance, by which it costs no more",
 )
 def same_cost_tolerance(tolerance: float, radius: float, narrow_radius: float) -> float:
-    """What a narrower radius buys at an unchanged price, rounded up."""
+    """Tolerance that a narrower radius buys at an unchanged price, rounded up."""
     t = require.positive("tolerance", tolerance)
     alpha = require.between("radius", radius, 0.0, t, open_low=True, open_high=True)
     narrow = require.between("narrow_radius", narrow_radius, 0.0, alpha, open_low=True)

@@ -100,7 +100,7 @@ class PooledUnits:
 
     @property
     def tail(self) -> SubGaussian | SubExponential:
-        """What the mean is at the level of its number of rows."""
+        """Tail of the mean at the level of its number of rows."""
         part = self.largest / self.rows
         b = None if self.row_b is None else round_up(self.row_b * part)
         return scaled_tail(round_up(self.row_sigma * math.sqrt(part)), b)

@@ -11,12 +11,15 @@ import sys
 from collections.abc import Callable
 from fractions import Fraction
 
+from holdfast import require
+
 __all__ = [
     "float_above",
     "float_below",
     "golden_minimum",
     "largest_integer",
     "largest_true",
+    "level_share",
     "log1mexp",
     "log_add",
     "log_down",
@@ -175,3 +178,8 @@ def golden_minimum(
             at_right = function(right)
             best = min(best, (at_right, right))
     return best[1], best[0]
+
+
+def level_share(log_p: float, share: float = 0.5) -> float:
+    """ln(share * e^{log_p}), rounded down: a part of a level, half of it unless said."""
+    return round_down(require.log_probability("log_p", log_p) + math.log(share))

@@ -1,4 +1,4 @@
-"""Theorems know their source: a decorator, a registry, and notes on the source documents.
+"""Registry of theorems: a decorator by which each knows its source, and notes on the sources.
 
 A function (or a frozen value class) decorated with `theorem` is unchanged by it and gets an entry
 in the registry: where the result comes from, what it says and for whom, in which arguments it is
@@ -70,7 +70,7 @@ class SourceNote:
 
 @dataclass(frozen=True, slots=True)
 class Theorem:
-    """What a theorem function knows about itself."""
+    """Theorem: what its function knows about itself."""
 
     name: str
     source: str

@@ -96,7 +96,7 @@ class UnboundedMean:
 
     @property
     def tail(self) -> SubGaussian | SubExponential:
-        """What the mean itself is."""
+        """Tail of the mean itself."""
         part = min(1.0, self.colours / self.n)
         b = None if self.b is None else round_up(self.b * part)
         return scaled_tail(round_up(self.sigma * math.sqrt(part)), b)
@@ -143,7 +143,7 @@ class UnboundedUnits:
 
     @property
     def tail(self) -> SubGaussian | SubExponential:
-        """What the mean itself is."""
+        """Tail of the mean itself."""
         b = None if self.b is None else round_up(self.b * self.largest / self.rows)
         return scaled_tail(round_up(self.sigma * math.sqrt(self.sum_of_squares) / self.rows), b)
 

@@ -14,14 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from holdfast import require
 from holdfast.errors import InvalidArgument
-from holdfast.theory.base.bets import (
-    Array,
-    Tally,
-    level_share,
-    odds_interval,
-    unit_values,
-)
+from holdfast.theory.base.bets import Array, Tally, odds_interval, unit_values
 from holdfast.theory.base.intervals import Interval, kl_interval
+from holdfast.theory.base.safeside import level_share
 from holdfast.theory.base.theorem import theorem
 
 __all__ = [

@@ -17,7 +17,6 @@ from holdfast.theory.base.bets import (
     counted,
     even_odds_log_p,
     fixed_lower_odds,
-    level_share,
     log_bets,
     lower_odds,
     odds_interval,
@@ -25,7 +24,7 @@ from holdfast.theory.base.bets import (
     unit_values,
 )
 from holdfast.theory.base.intervals import Interval
-from holdfast.theory.base.safeside import round_up
+from holdfast.theory.base.safeside import level_share, round_up
 from holdfast.theory.base.theorem import theorem
 
 __all__ = [

@@ -22,12 +22,11 @@ from holdfast.theory.base.bets import (
     centred,
     counted_pairs,
     first_kept,
-    level_share,
     log_least_capital,
     spread_ladder,
 )
 from holdfast.theory.base.intervals import Interval
-from holdfast.theory.base.safeside import round_down, round_up
+from holdfast.theory.base.safeside import level_share, round_down, round_up
 from holdfast.theory.base.theorem import theorem
 from holdfast.theory.direct.bounded_mean import bounded_mean_interval, enclosed_mean_interval
 

@@ -21,13 +21,12 @@ from holdfast.theory.base.bets import (
     counted,
     exact_values,
     first_kept,
-    level_share,
     log_least_capital,
     unit_values,
 )
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.propagation import difference_interval
-from holdfast.theory.base.safeside import round_up
+from holdfast.theory.base.safeside import level_share, round_up
 from holdfast.theory.base.theorem import theorem
 from holdfast.theory.direct.bounded_mean import bounded_mean_interval, enclosed_mean_interval
 

@@ -16,11 +16,11 @@ from numpy.typing import ArrayLike
 
 from holdfast import require
 from holdfast.errors import InvalidArgument
-from holdfast.theory.base.bets import level_share
 from holdfast.theory.base.intervals import Interval, log_binomial_cdf
 from holdfast.theory.base.safeside import (
     float_below,
     largest_integer,
+    level_share,
     round_down,
     round_up,
     smallest_integer,

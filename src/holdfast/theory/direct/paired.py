@@ -12,16 +12,9 @@ import numpy as np
 
 from holdfast import require
 from holdfast.theory.base import special
-from holdfast.theory.base.bets import (
-    StakeLadder,
-    Tally,
-    counted,
-    fixed_lower_odds,
-    level_share,
-    share_below,
-)
+from holdfast.theory.base.bets import StakeLadder, Tally, counted, fixed_lower_odds, share_below
 from holdfast.theory.base.intervals import Interval, clopper_pearson_upper, log_binomial_cdf
-from holdfast.theory.base.safeside import largest_true, round_down, smallest_integer
+from holdfast.theory.base.safeside import largest_true, level_share, round_down, smallest_integer
 from holdfast.theory.base.theorem import theorem
 
 __all__ = [
@@ -84,7 +77,7 @@ def exact_paired_exceeds(n: int, b: int, c: int, log_q: float, theta0: float) ->
 
 @dataclass(frozen=True, slots=True)
 class _Test:
-    """What is rejected, from the lowest theta0 that d allows up to the highest that T does."""
+    """Test of theta0, from the lowest that d allows up to the highest that T does."""
 
     law: _SumLaw
     level: float

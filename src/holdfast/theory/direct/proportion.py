@@ -8,9 +8,8 @@ from __future__ import annotations
 import math
 
 from holdfast import require
-from holdfast.theory.base.bets import level_share
 from holdfast.theory.base.intervals import Interval, clopper_pearson, clopper_pearson_upper
-from holdfast.theory.base.safeside import round_down
+from holdfast.theory.base.safeside import level_share, round_down
 from holdfast.theory.base.theorem import theorem
 
 __all__ = [

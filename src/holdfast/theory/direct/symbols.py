@@ -1,4 +1,4 @@
-"""What of a direct interval crosses the door: numbers of steps, from which it is made again.
+"""Symbols of a direct interval: the numbers of steps that cross the door, and the interval again.
 
 The ends of these intervals depend on the whole sample. Where undescribed questions are to stay
 possible on the same rows, only a symbol of a public alphabet may be shown: for a mean or difference
@@ -15,9 +15,8 @@ from typing import NamedTuple
 
 from holdfast import require
 from holdfast.errors import InvalidArgument
-from holdfast.theory.base.bets import level_share
 from holdfast.theory.base.intervals import Interval
-from holdfast.theory.base.safeside import float_above, float_below
+from holdfast.theory.base.safeside import float_above, float_below, level_share
 
 __all__ = [
     "POINTS",
@@ -105,6 +104,6 @@ def _width(declared: Interval) -> Fraction:
 
 
 def _place(number: float, declared: Interval, points: int) -> Fraction:
-    """Where a number is among the points, from 0; one outside the range is at its end."""
+    """Place of a number among the points, from 0; one outside the range is at its end."""
     share = (Fraction(number) - Fraction(declared.low)) / _width(declared)
     return min(max(share, Fraction(0)), Fraction(1)) * (points - 1)

@@ -1,1 +1,1 @@
-"""What others published, as the rows to compare with, and guessers of the field."""
+"""Published results of others, as the rows to compare with, and guessers of the field."""

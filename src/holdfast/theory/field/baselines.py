@@ -1,4 +1,4 @@
-"""What everything is compared with: fresh rows, fixed questions, one look.
+"""Baselines that everything is compared with: fresh rows, fixed questions, one look.
 
 All are half-widths for means of [0, 1] values of n independent rows, for k questions together with
 probability 1 - beta. Solve for k or n with `safeside.largest_integer` and `smallest_integer`.

@@ -35,7 +35,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class MedianParameters:
-    """What a run of the Median mechanism is set up with."""
+    """Parameters of a run of the Median mechanism."""
 
     eta: float
     alpha: float

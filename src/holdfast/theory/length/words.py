@@ -301,7 +301,7 @@ CLASS_WEIGHTS: Mapping[str, Mapping[str, int]] = MappingProxyType(
 
 @cache
 def option(row: str, name: str) -> int:
-    """What an option of a row costs, in thousandths of a bit."""
+    """Cost of an option of a row, in thousandths of a bit."""
     return option_millibits(PRODUCTIONS[row][name], 1000)
 
 

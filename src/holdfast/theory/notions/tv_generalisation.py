@@ -1,4 +1,4 @@
-"""What total-variation stability says about generalisation, and small samples that answer alike.
+"""Generalisation by total-variation stability, and small samples that answer alike.
 
 **These are statements about an expectation over the mechanism's coins, or about the existence of a
 data set: none of them is an interval for a released answer.**

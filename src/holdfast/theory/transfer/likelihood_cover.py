@@ -127,7 +127,7 @@ def peak_density(a: int) -> float:
 
 
 def fisher_information(a: int) -> float:
-    """Of the location of f_a: 10 for a = 2, 10.5 for a = 3."""
+    """Fisher information of the location of f_a: 10 for a = 2, 10.5 for a = 3."""
     return 4.0 * a * a * float(special.beta(1.5, a - 1.0) / special.beta(0.5, a + 1.0))
 
 

@@ -251,7 +251,7 @@ def median_noise_design(
 def _vertex(
     left: tuple[float, float], middle: tuple[float, float], right: tuple[float, float]
 ) -> float:
-    """Where the parabola through three points, the middle one lowest, is least."""
+    """Vertex of the parabola through three points, the middle one lowest."""
     before, after = middle[0] - left[0], right[0] - middle[0]
     rise, fall = left[1] - middle[1], right[1] - middle[1]
     curve = rise * after + fall * before

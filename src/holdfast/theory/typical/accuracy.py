@@ -1,4 +1,4 @@
-"""How wide k adaptive answers are under typical stability: Theorem 6.1 of BF2.
+"""Accuracy of k adaptive answers under typical stability: Theorem 6.1 of BF2.
 
 Each of k adaptive questions is answered by Algorithm 2, q_j(X) + Laplace(alpha/eta), or by
 Algorithm 3, q_j(X) + N(0, s^2), with alpha = radius(ln nu) of whatever concentration the questions
@@ -396,7 +396,7 @@ class _Chain:
         return 13.0 if self.printed else 2.0
 
     def largest_log_eta(self, k: int, log_tau_prime: float) -> float:
-        """Where the chain's hypothesis on eta ends."""
+        """Largest ln(eta) that the chain's hypothesis allows."""
         if not self.printed:
             return math.log(self.noise.largest_eta)
 

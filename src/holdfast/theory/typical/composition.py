@@ -50,7 +50,7 @@ _Steps = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Composed:
-    """What k steps are together, in oracle form; a log above 0 is an empty promise."""
+    """Composition of k steps, in oracle form; a log above 0 is an empty promise."""
 
     eta: float
     log_tau: float

@@ -1,4 +1,4 @@
-"""What typical stability is for: generalisation, post-selection and the stopped oracle.
+"""Consequences of typical stability: generalisation, post-selection and the stopped oracle.
 
 Legend
     X, A(X)     the sample and the mechanism's answer on it; W a law that does not see X

@@ -97,7 +97,7 @@ class TypicalStability:
         return _log(self.nu)
 
     def to_pair(self) -> TypicalStability:
-        """What this promise implies in pair form."""
+        """Promise in pair form that this one implies."""
         match self.form:
             case "oracle":
                 return oracle_to_pair(self.eta, self.tau, self.nu)
@@ -107,7 +107,7 @@ class TypicalStability:
                 return self
 
     def to_oracle(self) -> TypicalStability:
-        """What this promise implies in oracle form, the one that composes adaptively."""
+        """Promise in oracle form that this one implies: the form that composes adaptively."""
         match self.form:
             case "pair":
                 return pair_to_oracle(self.eta, self.tau, self.nu)

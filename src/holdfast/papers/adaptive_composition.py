@@ -1,4 +1,4 @@
-"""k-fold adaptive composition (the papers' Algorithm 1): steps of any kind, any adversary.
+"""Adaptive composition, k-fold (the papers' Algorithm 1): steps of any kind, any adversary.
 
 An adversary sees the answers so far and names the next step; the step sees the sample. What every
 step keeps to is declared before the first one, in one notion: (eta, tau, nu) in oracle form, or
@@ -75,7 +75,7 @@ class Step(Protocol):
 
     @property
     def stability(self) -> Notion:
-        """What it is: for the population that the sample came from, or for any sample."""
+        """Stability of the step: for the population of the sample, or for any sample."""
         ...
 
     def answer(self, sample: Any, noise: Noise) -> Any:
@@ -92,7 +92,7 @@ class Adversary(Protocol):
 
 
 class CompositionCertificate(NamedTuple):
-    """What the steps are together; None where nothing can be said at the level.
+    """Certificate of the steps together; None where nothing can be said at the level.
 
     In the notion of the steps; pure DP becomes approximate DP.
     """
@@ -109,7 +109,7 @@ class Interaction:
     step: Notion
 
     def certificate(self, level: float) -> CompositionCertificate:
-        """What the answers are together, by the papers' theorem as repaired and by the sharp one.
+        """Certificate of all answers, by the papers' theorem as repaired and by the sharp one.
 
         Typically stable steps: the least eta with which they are (eta, level, level)-typically
         stable. Private steps: the least epsilon at delta = level. Total variation, zCDP and GDP

@@ -1,4 +1,4 @@
-"""Answers in other notions: typically stable steps, and how far one row moves them.
+"""Stable steps: answers in other notions, typically stable, and how far one row moves them.
 
 An answer is a cell of the grid 1/G plus noise of scale T cells. Outside an event of probability nu
 the sample's value is within the radius at level nu of the truth, so its cell makes at most
@@ -39,7 +39,7 @@ _Noisy = tuple[tuple[tuple[str, Any], ...] | None, int, int]
 
 @dataclass(frozen=True, slots=True)
 class StableSteps:
-    """How many answers there were, and the finest noise for each kind of statistic.
+    """Steps so far: how many answers, and the finest noise for each kind of statistic.
 
     Answers of one batch were chosen together: of how many batches, and of how many the largest was,
     is what composition without adaptivity goes by.
@@ -51,7 +51,7 @@ class StableSteps:
     largest: int = 0
 
     def after(self, offers: Sequence[Offer]) -> StableSteps:
-        """With these answers."""
+        """Steps with these answers added."""
         finest = {key: (cells, scale) for key, cells, scale in self.finest}
         for offer in offers:
             key, cells, scale = _key(offer.profile), int(offer.own_grid.cells), offer.own_grid.scale
@@ -66,7 +66,7 @@ class StableSteps:
         )
 
     def ratio(self, terms: Terms, log_nu: float) -> float:
-        """How far apart, in scales, the laws of an answer on typical samples and of W may be."""
+        """Distance, in scales, of the laws of an answer on typical samples and of W, at most."""
         most = 0.0
         for key, cells, scale in self.finest:
             record = None if key is None else dict(key)
@@ -131,7 +131,7 @@ class RowShifts:
     most_steps: float = 0.0
 
     def after(self, offers: Sequence[Offer]) -> RowShifts:
-        """With these answers."""
+        """Shifts with these answers added."""
         shifts = self
         for offer in offers:
             shifts = shifts._with(offer)
@@ -154,7 +154,7 @@ class RowShifts:
         )
 
     def scales(self, rows: int) -> ShiftedScales:
-        """What a row of so many can do."""
+        """Scales that a row of so many can move."""
         if self.answers == 0:
             return ShiftedScales(0.0, 0.0, 0.0)
         root = math.sqrt(self.cell_squares) / rows + math.sqrt(self.step_squares)
@@ -172,7 +172,7 @@ def _is_mean(offer: Offer) -> bool:
 
 
 def shifts_of(account: Account) -> RowShifts:
-    """What is remembered of the answers so far."""
+    """Memory of the shifts of the answers so far."""
     stored: dict[str, Any] | None = account.memory.get(_SHIFT_MEMORY)
     return RowShifts() if stored is None else RowShifts(**stored)
 

@@ -1,4 +1,4 @@
-"""What the ledger says of submissions: who led, whose claim was confirmed, who has not been seen.
+"""History of a board from its ledger: who led, whose claim was confirmed, who has not been seen.
 
 Everything here follows from entries of the ledger. A look that a board takes has a key that names
 its submissions; a line that shows something counts only if its question is the board's own.
@@ -22,7 +22,7 @@ _GATE, _CLAIM = "board gate ", "board claim "
 
 
 class Score(NamedTuple):
-    """What is known of a submission's score by itself; `exact` is that of a last look."""
+    """Score of a submission by itself, as far as it is known; `exact` is that of a last look."""
 
     value: float | None
     interval: Interval
@@ -70,12 +70,12 @@ def is_submission(column: AttachedColumn) -> bool:
 
 
 def gate_key(column: str, leader: str) -> str:
-    """What the comparison of a submission with a leader is known by."""
+    """Request key of the comparison of a submission with a leader."""
     return _GATE + json.dumps([column, leader])
 
 
 def claim_key(column: str) -> str:
-    """What the check of a submission's claim is known by."""
+    """Request key of the check of a submission's claim."""
     return _CLAIM + json.dumps([column])
 
 
@@ -132,13 +132,13 @@ def history_of(
 
 
 def _both(first: Interval, second: Interval) -> Interval:
-    """Where both are true; the first alone, should they not meet."""
+    """Intersection of both; the first alone, should they not meet."""
     low, high = max(first.low, second.low), min(first.high, second.high)
     return Interval(low, high) if low <= high else first
 
 
 def _names(key: str | None, columns: Mapping[str, object]) -> list[str]:
-    """What a key of a board names: the kind of look, and the submissions; nothing for others."""
+    """Names in a key of a board: the kind of look, and the submissions; nothing for others."""
     for kind, start in (("gate", _GATE), ("claim", _CLAIM)):
         if key is not None and key.startswith(start):
             try:

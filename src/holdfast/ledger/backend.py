@@ -1,14 +1,14 @@
-"""The rows of one ledger, wherever they are kept: what a database must offer to hold a ledger.
+"""Backend protocol: what a database must offer to hold the rows of a ledger.
 
 A SQLite file and a PostgreSQL database do. They say what stands there and write what they are
-given, whole or not at all; whether it is in order is for the reader to find out (`reader`), who
-knows the chain and the secret.
+given, whole or not at all; whether it is in order is for the reader to find out
+(`store.Reader`), who knows the chain and the secret.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, runtime_checkable
@@ -16,12 +16,12 @@ from typing import Protocol, runtime_checkable
 from holdfast.ledger.chain import Row
 from holdfast.ledger.checkpoint import SealedPlace
 
-__all__ = ["Addition", "Keeper", "LedgerHome", "Records", "held"]
+__all__ = ["Addition", "Keeper", "LedgerHome", "Records"]
 
 
 @dataclass(frozen=True, slots=True)
 class Addition:
-    """What one commit adds to a ledger that ends with entry `after`, whose hash is `head`.
+    """Commit: what is added to a ledger that ends with entry `after`, whose hash is `head`.
 
     `moved` is what that ledger is marked with (see `Keeper.moved`): None of one that is in use.
     """
@@ -47,11 +47,11 @@ class Records(Protocol):
         ...
 
     def filed(self, question: str) -> list[SealedPlace]:
-        """What is filed under the digest of a question, in order."""
+        """Places filed under the digest of a question, in order."""
         ...
 
     def all_filed(self) -> list[tuple[SealedPlace, str | None]]:
-        """All that is filed, with the hash of the entry that says it."""
+        """Places filed, each with the hash of its entry."""
         ...
 
     def checkpoint(self) -> tuple[str, str, Row] | None:
@@ -59,11 +59,11 @@ class Records(Protocol):
         ...
 
     def file(self, name: str) -> bytes | None:
-        """What was kept under this name, an attached column; None if there is nothing."""
+        """Content stored under this name, an attached column; None if there is nothing."""
         ...
 
     def file_name(self, name: str) -> str:
-        """What people call it."""
+        """Name of a stored file, for messages."""
         ...
 
     def file_names(self) -> list[str]:
@@ -101,11 +101,11 @@ class Keeper(Protocol):
         ...
 
     def moved(self) -> str | None:
-        """Where the ledger went, "to ...", or comes from, "from ..."; None if it is in use here."""
+        """Mark of a move, "to ..." or "from ..."; None if the ledger is in use here."""
         ...
 
     def mark_moved(self, how: str | None) -> None:
-        """Say so, durably when this returns; nothing more is asked of a ledger that was moved."""
+        """Mark a move, durably when this returns; nothing more is asked of the ledger here."""
         ...
 
     def close(self) -> None:
@@ -113,23 +113,13 @@ class Keeper(Protocol):
         ...
 
 
-@contextmanager
-def held(keeper: Keeper, timeout: float) -> Iterator[None]:
-    """Hold the cross-process lock."""
-    try:
-        keeper.hold(timeout)
-        yield
-    finally:
-        keeper.let_go()
-
-
 @runtime_checkable
 class LedgerHome(Protocol):
-    """Where a ledger is, or will be. Its text names it in messages, and holds no password."""
+    """Home of a ledger. Its text names it in messages, and holds no password."""
 
     @property
     def address(self) -> str:
-        """What opens it again, in another process too."""
+        """Address that opens it again, in another process too."""
         ...
 
     @property
@@ -139,7 +129,7 @@ class LedgerHome(Protocol):
 
     @property
     def stem(self) -> str:
-        """What a holdout is called whose name nobody says."""
+        """Default name of its holdout."""
         ...
 
     def beside(self, suffix: str) -> Path:
