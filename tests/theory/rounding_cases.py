@@ -79,6 +79,7 @@ LOWER = {
     "bounded_mean_lower",
     "claim_log_level",
     "described_log_level",
+    "design_difference_lower",
     "enumerative_log_weight",
     "epoch_log_beta",
     "exact_paired_lower",
@@ -108,6 +109,8 @@ LOWER = {
     "surprise_log_level",
     "tv_for_expected_error",
     "two_sided_log_level",
+    "unit_difference_lower",
+    "within_units_lower",
 }
 MIXED = {"median_parameters": (1, -1, 1, -1, 1, 1)}  # alpha and theta are room, the rest is cost
 LEFT_OUT = {

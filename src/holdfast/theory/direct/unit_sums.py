@@ -21,6 +21,7 @@ from holdfast.theory.direct.proportion import share_interval
 
 __all__ = [
     "SUMMATION_ERROR",
+    "enclosed_group_interval",
     "f1_interval",
     "f1_of_share",
     "f_beta_interval",
@@ -94,9 +95,16 @@ def group_mean_interval(
     lose; the stakes may depend on all rows only, never on the group's size. For alike rows
     `bounded_mean_interval` of the group's own rows is narrower.
     """
-    low, high, counts = counted(times, unit_values(values), unit_values(values, up=True))
+    return enclosed_group_interval(values, values, rows, log_p, times)
+
+
+def enclosed_group_interval(
+    low: ArrayLike, high: ArrayLike, rows: int, log_p: float, times: ArrayLike | None = None
+) -> Interval:
+    """`group_mean_interval` of values known only to lie between `low` and `high`."""
+    least, most, counts = counted(times, unit_values(low), unit_values(high, up=True))
     return odds_interval(
-        Tally(low, 1.0 - low, counts, rows), Tally(1.0 - high, high, counts, rows), log_p
+        Tally(least, 1.0 - least, counts, rows), Tally(1.0 - most, most, counts, rows), log_p
     )
 
 
