@@ -76,6 +76,7 @@ LARGER = 2.0**47  # units in the last place, for steps and whole numbers
 LOWER = {
     "bet_lower",
     "bounded_mean_lower",
+    "cell_log_weight",
     "claim_log_level",
     "described_log_level",
     "enumerative_log_weight",
@@ -85,6 +86,7 @@ LOWER = {
     "fixed_share",
     "gaussian_questions",
     "gaussian_scale_printed_eta_max",
+    "grade_log_levels",
     "group_difference_lower",
     "interleaved_log_beta",
     "kt_log_weight",
@@ -102,6 +104,7 @@ LOWER = {
     "post_selected_log_level",
     "run_length_log_weight",
     "surprise_log_level",
+    "symbol_log_level",
     "tv_for_expected_error",
     "two_sided_log_level",
 }
