@@ -69,7 +69,7 @@ def _equal(segment: int, value: int) -> str:
         return "paid" if value else "not paid"
     if name == "month":
         return f"month = {value + 1}"
-    return f"origin = '{DECLARED['origin']['values'][value]}'"  # type: ignore[call-overload,index]
+    return f"origin = '{DECLARED['origin']['values'][value]}'"  # type: ignore[index]
 
 
 def _among(conditions: Iterable[str]) -> str:

@@ -348,7 +348,7 @@ def test_functions_of_python_have_no_groups_and_no_moments() -> None:
     with pytest.raises(InvalidArgument, match="without by="):
         holdfast.mean("x", by="arm", variance=3)  # type: ignore[call-overload]
     with pytest.raises(InvalidArgument, match="better"):
-        holdfast.difference("new", "old", better="more")  # type: ignore[arg-type]
+        holdfast.difference("new", "old", better="more")  # type: ignore[call-overload]
 
 
 def test_a_design_makes_groups_public_and_nothing_else_does() -> None:

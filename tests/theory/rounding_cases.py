@@ -77,6 +77,7 @@ LARGER = 2.0**47  # units in the last place, for steps and whole numbers
 LOWER = {
     "bet_lower",
     "bounded_mean_lower",
+    "cell_log_weight",
     "claim_log_level",
     "described_log_level",
     "design_difference_lower",
@@ -87,6 +88,7 @@ LOWER = {
     "fixed_share",
     "gaussian_questions",
     "gaussian_scale_printed_eta_max",
+    "grade_log_levels",
     "group_difference_lower",
     "half_each_lower",
     "interleaved_log_beta",
@@ -107,6 +109,7 @@ LOWER = {
     "share_difference_lower",
     "run_length_log_weight",
     "surprise_log_level",
+    "symbol_log_level",
     "tv_for_expected_error",
     "two_sided_log_level",
     "unit_difference_lower",

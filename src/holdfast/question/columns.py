@@ -94,6 +94,10 @@ class Schema:
             more = source.declared
         else:
             more = read_declarations(source, self.types)
+        families: dict[str, Any] = {
+            name: tuple(dict.fromkeys((*getattr(self, name), *getattr(more, name))))
+            for name in ("outcomes", "segments", "planned")
+        }
         return Schema(
             self.types,
             {**self.bounds, **more.bounds},
@@ -103,10 +107,7 @@ class Schema:
             (*self.favourites, *more.favourites),
             tuple(name for name in self.learnt if name not in more.values),
             never_null={**self.never_null, **more.never_null},
-            **{
-                name: tuple(dict.fromkeys((*getattr(self, name), *getattr(more, name))))
-                for name in ("outcomes", "segments", "planned")
-            },
+            **families,
         )
 
     def learn(self, values: Mapping[str, Iterable[str]]) -> Schema:
@@ -198,7 +199,7 @@ class Schema:
         """The schema that `to_dict` wrote; only the types are needed."""
         types = {name: _type(name, kind) for name, kind in _section(body, "types").items()}
         more = read_sections(*(_section(body, name) for name in SECTIONS))
-        lists = {name: read_list(name, body.get(name, ())) for name in LISTS}
+        lists: dict[str, Any] = {name: read_list(name, body.get(name, ())) for name in LISTS}
         learnt = tuple(map(str, body.get("learnt", ())))
         return cls(
             types,

@@ -115,7 +115,9 @@ def read_declarations(
 
 def _from_mapping(source: dict[str, Any], columns: Iterable[str]) -> ColumnFacts:
     names = set(columns)
-    lists = {name: read_list(name, source.pop(name, ())) for name in LISTS if name not in names}
+    lists: dict[str, Any] = {
+        name: read_list(name, source.pop(name, ())) for name in LISTS if name not in names
+    }
     entries = {
         str(name): entry if isinstance(entry, Mapping) else {_kind_of(entry): entry}
         for name, entry in source.items()
@@ -263,7 +265,7 @@ def _from_toml(path: Path) -> ColumnFacts:
             "there may also be tables [scales], [values], [weights] and [never_null], and lists "
             "of favourites, outcomes, segments and planned questions."
         )
-    lists = {name: read_list(name, content.get(name, [])) for name in LISTS}
+    lists: dict[str, Any] = {name: read_list(name, content.get(name, [])) for name in LISTS}
     bounds, values, weights, scales, never_null = tables
     bounds = {name: _doubles(each) for name, each in bounds.items()}
     scales = {name: _doubles(each) for name, each in scales.items()}

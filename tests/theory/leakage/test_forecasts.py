@@ -222,7 +222,7 @@ class World:
 
     def _probability(self, path: tuple[Fraction, ...]) -> Fraction:
         """The prior's, of the symbols so far: its level is beta times this."""
-        return max(path) if self.forgets == "mixture" else sum(path) / self.members
+        return max(path) if self.forgets == "mixture" else Fraction(sum(path), self.members)
 
     @functools.cache  # noqa: B019 - a few worlds, for the time of a test
     def _worst(self, left: int, path: tuple[Fraction, ...], rounds: int) -> int:

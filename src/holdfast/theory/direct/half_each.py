@@ -22,9 +22,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from holdfast import require
 from holdfast.errors import InvalidArgument
-from holdfast.theory.base.bets import Array, exact_values, level_share, log_capital, unit_values
+from holdfast.theory.base.bets import Array, exact_values, log_capital, unit_values
 from holdfast.theory.base.intervals import Interval
-from holdfast.theory.base.safeside import round_up
+from holdfast.theory.base.safeside import level_share, round_up
 from holdfast.theory.base.theorem import theorem
 from holdfast.theory.direct.bounded_mean import bounded_mean_lower
 

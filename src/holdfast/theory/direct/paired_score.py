@@ -18,9 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast import require
-from holdfast.theory.base.bets import level_share
 from holdfast.theory.base.intervals import Interval, kl_upper
-from holdfast.theory.base.safeside import round_down, round_up, smallest_true
+from holdfast.theory.base.safeside import level_share, round_down, round_up, smallest_true
 from holdfast.theory.base.theorem import theorem
 from holdfast.theory.direct.paired import sign_test_log_p
 

@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 
 from holdfast import require
 from holdfast.theory.base import special
-from holdfast.theory.base.bets import Array, first_kept, level_share
+from holdfast.theory.base.bets import Array, first_kept
 from holdfast.theory.base.intervals import Interval, clopper_pearson, log_binomial_cdf
 from holdfast.theory.base.propagation import difference_interval
+from holdfast.theory.base.safeside import level_share
 from holdfast.theory.base.theorem import theorem
 
 __all__ = ["CountBlocks", "share_difference_interval", "share_difference_lower", "share_order"]

@@ -26,14 +26,13 @@ from holdfast.theory.base.bets import (
     Tally,
     first_kept,
     fixed_lower_odds,
-    level_share,
     log_least_capital,
     log_mixture,
     share_below,
 )
 from holdfast.theory.base.dependence import MOST_ROWS_IN_A_UNIT
 from holdfast.theory.base.intervals import Interval
-from holdfast.theory.base.safeside import round_down, round_up
+from holdfast.theory.base.safeside import level_share, round_down, round_up
 from holdfast.theory.base.theorem import theorem
 from holdfast.theory.direct.bounded_mean import outlier_floor_mass
 from holdfast.theory.direct.unit_sums import unit_mean_interval

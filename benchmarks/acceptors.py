@@ -1,0 +1,313 @@
+"""`python -m benchmarks.acceptors`: which rule keeps the gains of a loop, and which is fooled.
+
+A loop offers candidates one after another, each compared with the incumbent on n protected rows and
+perhaps on n' development rows; a rule promotes some. *Kept* is the sum of the true gains that were
+promoted, *false* the share of loops in which a candidate was promoted that gains nothing. Each
+candidate has fresh pairs, which flatters every rule alike; validity does not depend on them. In
+`vote` one set of rows serves all: the verdicts on random columns are voted into one that is as
+empty and looks good.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from holdfast.theory.direct.paired import sign_test_log_p
+from holdfast.theory.leakage.claim_levels import claim_log_level
+from holdfast.theory.leakage.forecasts import (
+    GATE_PRIOR,
+    SKIP_BELOW,
+    DevPosterior,
+    DevResult,
+    Forecast,
+    Mixture,
+    forecast,
+    gate_forecasters,
+)
+from holdfast.theory.leakage.gates import declared_gate_prior
+from holdfast.theory.leakage.nats import confirmed_log_charge, surprise_log_charge
+
+Gains = NDArray[np.float64]
+Counts = NDArray[np.int64]
+
+BETA = 0.05
+DIFFERING = 0.05  # the share of rows on which a candidate and the incumbent differ
+OVERFITTED = 2.25  # standard errors by which a development set is hill-climbed
+VOTE_ROWS, VOTE_BETA = 200, 0.5
+
+
+@dataclass(frozen=True)
+class Setting:
+    """The sizes of a loop."""
+
+    rows: int = 1_000
+    dev_rows: int = 1_000
+    candidates: int = 100
+    beta: float = BETA
+
+
+@dataclass(frozen=True)
+class Round:
+    """One loop: the true gains, and b and c of each candidate on protected and development rows."""
+
+    setting: Setting
+    gains: Gains
+    counts: Counts
+    dev: Counts
+
+    def log_ps(self) -> Gains:
+        return np.array([sign_test_log_p(int(b), int(c)) for b, c in self.counts])
+
+
+# --- Loops ---------------------------------------------------------------------------------------
+
+
+def one_in_ten(rng: np.random.Generator, k: int) -> Gains:
+    gains = np.zeros(k)
+    gains[rng.permutation(k)[: max(1, k // 10)]] = 0.03
+    return gains
+
+
+def none_gains(_rng: np.random.Generator, k: int) -> Gains:
+    return np.zeros(k)
+
+
+def all_gain(_rng: np.random.Generator, k: int) -> Gains:
+    return np.full(k, 0.03)
+
+
+def hill_climbing(rng: np.random.Generator, k: int) -> Gains:
+    return np.clip(rng.normal(-0.01, 0.018, k), -DIFFERING, DIFFERING)
+
+
+def counted(rng: np.random.Generator, rows: int, gains: Gains) -> Counts:
+    better, worse = (DIFFERING + gains) / 2, (DIFFERING - gains) / 2
+    shares = np.stack([better, worse, 1.0 - better - worse], axis=1)
+    return np.asarray(rng.multinomial(rows, shares)[:, :2], dtype=np.int64)
+
+
+def honest(rng: np.random.Generator, rows: int, gains: Gains) -> Counts:
+    return counted(rng, rows, gains)
+
+
+def overfitted(rng: np.random.Generator, rows: int, gains: Gains) -> Counts:
+    moved = round(0.5 * OVERFITTED * math.sqrt(rows * DIFFERING))
+    found = counted(rng, rows, gains)
+    moved_of = np.minimum(moved, found[:, 1])
+    return np.stack([found[:, 0] + 2 * moved - moved_of, found[:, 1] - moved_of], axis=1)
+
+
+def random_dev(rng: np.random.Generator, rows: int, gains: Gains) -> Counts:
+    return counted(rng, rows, np.zeros_like(gains))
+
+
+def reversed_dev(rng: np.random.Generator, rows: int, gains: Gains) -> Counts:
+    return counted(rng, rows, -gains)
+
+
+Drawn = tuple[
+    Callable[[np.random.Generator, int], Gains],
+    Callable[[np.random.Generator, int, Gains], Counts],
+]
+LOOPS: Mapping[str, Drawn] = {
+    "benign": (one_in_ten, honest),
+    "null": (none_gains, honest),
+    "hill-climbing": (hill_climbing, honest),
+    "all gain": (all_gain, honest),
+    "overfitted dev": (one_in_ten, overfitted),
+    "random dev": (one_in_ten, random_dev),
+    "reversed dev": (one_in_ten, reversed_dev),
+}
+
+
+def drawn(loop: str, setting: Setting, rng: np.random.Generator) -> Round:
+    gains_of, dev_of = LOOPS[loop]
+    gains = gains_of(rng, setting.candidates)
+    counts = counted(rng, setting.rows, gains)
+    return Round(setting, gains, counts, dev_of(rng, setting.dev_rows, gains))
+
+
+# --- Rules: which candidates are promoted --------------------------------------------------------
+
+Promoted = NDArray[np.bool_]
+
+
+def best_score(loop: Round) -> Promoted:
+    return np.asarray(loop.counts[:, 0] > loop.counts[:, 1])
+
+
+def each_by_itself(loop: Round) -> Promoted:
+    return np.asarray(loop.log_ps() <= math.log(loop.setting.beta))
+
+
+def bonferroni(loop: Round) -> Promoted:
+    return np.asarray(loop.log_ps() <= math.log(loop.setting.beta / loop.setting.candidates))
+
+
+def e_process(loop: Round) -> Promoted:
+    """For each decision by itself: bets on every share from 1/2 to 1, mixed, against 1/beta."""
+    b, c = loop.counts[:, 0], loop.counts[:, 1]
+    above = special.betaincc(b + 1.0, c + 1.0, 0.5)
+    log_e = (b + c + 1) * math.log(2.0) + special.betaln(b + 1.0, c + 1.0) + np.log(above)
+    return np.asarray(log_e >= -math.log(loop.setting.beta))
+
+
+def without_dev(loop: Round) -> Promoted:
+    """Section 11.4's gates."""
+    return _gates(loop, use_dev=False, skip=False)
+
+
+def with_dev(loop: Round) -> Promoted:
+    """Gates forecast by development rows, Theorem F."""
+    return _gates(loop, use_dev=True, skip=False)
+
+
+def with_skip(loop: Round) -> Promoted:
+    """The same, and what development rows speak against is not tried."""
+    return _gates(loop, use_dev=True, skip=True)
+
+
+def _gates(loop: Round, *, use_dev: bool, skip: bool) -> Promoted:
+    setting, log_ps = loop.setting, loop.log_ps()
+    mixture, posterior = Mixture.opened(GATE_PRIOR), DevPosterior()
+    promoted = np.zeros(setting.candidates, dtype=bool)
+    log_beta, nats, shown = math.log(setting.beta), 0.0, 0
+    for place in range(setting.candidates):
+        base = declared_gate_prior(shown, setting.candidates)
+        entered = Forecast(base, (base, None, None, None))
+        if use_dev:
+            better, worse = map(int, loop.dev[place])
+            result = DevResult(better, worse, setting.dev_rows)
+            posterior = posterior.after(result)
+            members = gate_forecasters(
+                base, setting.rows, posterior, result, candidates=setting.candidates
+            )
+            entered = forecast(mixture, members, log_beta - nats)
+            if skip and entered.weight < SKIP_BELOW:
+                continue
+        symbol = bool(log_ps[place] <= claim_log_level(log_beta, entered.weight, nats))
+        nats += (
+            surprise_log_charge(entered.weight, 0.0)
+            if symbol
+            else confirmed_log_charge(entered.weight)
+        )
+        mixture = mixture.after(entered.members, claimed=symbol)
+        promoted[place], shown = symbol, shown + symbol
+    return promoted
+
+
+RULES: Mapping[str, Callable[[Round], Promoted]] = {
+    "best score": best_score,
+    "p < .05": each_by_itself,
+    "Bonferroni (McNemar)": bonferroni,
+    "e-process each": e_process,
+    "ours": without_dev,
+    "ours, dev": with_dev,
+    "ours, dev, skip": with_skip,
+}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a rule did in so many loops."""
+
+    kept: float
+    false_loops: int
+    loops: int
+
+    def __str__(self) -> str:
+        return f"{self.kept:.3f}/{self.false_loops / self.loops:.3f}"
+
+
+def outcomes(
+    loop: str, rules: Sequence[str], loops: int, seed: int, setting: Setting | None = None
+) -> dict[str, Outcome]:
+    """Every rule on the same loops."""
+    setting = setting or Setting()
+    kept, false = dict.fromkeys(rules, 0.0), dict.fromkeys(rules, 0)
+    for number in range(loops):
+        offered = drawn(loop, setting, np.random.default_rng([seed, number]))
+        for rule in rules:
+            promoted = RULES[rule](offered)
+            kept[rule] += float(offered.gains[promoted].sum())
+            false[rule] += bool((offered.gains[promoted] <= 0.0).any())
+    return {rule: Outcome(kept[rule] / loops, false[rule], loops) for rule in rules}
+
+
+# --- The vote of verdicts ------------------------------------------------------------------------
+
+
+def vote_log_p(verdicts: int, rng: np.random.Generator, rows: int = VOTE_ROWS) -> float:
+    """ln p of a vote of so many columns, each with the sign that its verdict suggests.
+
+    All are worth nothing. A verdict is a true claim: *better than -margin*, at the margin that half
+    of such columns show.
+    """
+    agree = rng.integers(0, 2, size=(verdicts, rows), dtype=np.int8) * 2 - 1
+    signs = np.where(agree.sum(axis=1, dtype=np.int64) >= 0, 1, -1)
+    votes = (signs[:, None] * agree).sum(axis=0, dtype=np.int64)
+    ties = rng.integers(0, 2, size=rows) * 2 - 1
+    right = int((np.where(votes == 0, ties, votes) > 0).sum())
+    return sign_test_log_p(right, rows - right)
+
+
+def broken_votes(
+    verdicts: int, loops: int, seed: int, beta: float = VOTE_BETA
+) -> dict[str, Outcome]:
+    """How often the vote is promoted: by Bonferroni, and by gates whose verdicts are charged.
+
+    Each verdict is forecast 1/2, which is cheapest, and the vote itself .99.
+    """
+    log_beta = math.log(beta)
+    level = log_beta - math.log(verdicts + 1)
+    charged = claim_log_level(log_beta, 0.99, verdicts * math.log(2.0))
+    broken = {"Bonferroni (McNemar)": 0, "ours": 0}
+    for number in range(loops):
+        log_p = vote_log_p(verdicts, np.random.default_rng([seed, verdicts, number]))
+        broken["Bonferroni (McNemar)"] += log_p <= level
+        broken["ours"] += log_p <= charged
+    return {rule: Outcome(0.0, times, loops) for rule, times in broken.items()}
+
+
+def table(loops: int, seed: int, setting: Setting) -> str:
+    """Kept and false of every rule in every loop, as Markdown."""
+    lines = [
+        "| loop | " + " | ".join(RULES) + " |",
+        "|---|" + "---:|" * len(RULES),
+    ]
+    for loop in LOOPS:
+        found = outcomes(loop, list(RULES), loops, seed, setting)
+        lines.append(f"| {loop} | " + " | ".join(str(found[rule]) for rule in RULES) + " |")
+    lines += [
+        "",
+        f"| vote of verdicts, beta {VOTE_BETA:g} | Bonferroni | ours |",
+        "|---|---:|---:|",
+    ]
+    for verdicts in (1, 3, 10, 99):
+        broken = broken_votes(verdicts, loops, seed)
+        shares = " | ".join(f"{each.false_loops / loops:.3f}" for each in broken.values())
+        lines.append(f"| {verdicts} | {shares} |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Which rule keeps the gains of a loop.")
+    parser.add_argument("--loops", type=int, default=300)
+    parser.add_argument("--rows", type=int, default=1_000)
+    parser.add_argument("--dev-rows", type=int, default=1_000)
+    parser.add_argument("--candidates", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=27)
+    given = parser.parse_args()
+    setting = Setting(given.rows, given.dev_rows, given.candidates)
+    print(table(given.loops, given.seed, setting))
+
+
+if __name__ == "__main__":
+    main()
