@@ -100,7 +100,13 @@ class EvalGate:
         return None if found is None else found.removesuffix(_suffix(next(iter(self._ranges))))
 
     def submit(
-        self, name: str, scores: Any, digest: str | None = None, **how: Unpack[HowToRead]
+        self,
+        name: str,
+        scores: Any,
+        digest: str | None = None,
+        *,
+        asked_by: str | None = None,
+        **how: Unpack[HowToRead],
     ) -> None:
         """The scores of a candidate: a mapping, a Series, a table, or the file of a log.
 
@@ -120,7 +126,7 @@ class EvalGate:
         for submitted in found.values():
             self._require_task(name, submitted.scoring.get("task"))
         for scorer, submitted in found.items():
-            self._attach(name, scorer, submitted, digest)
+            self._attach(name, scorer, submitted, digest, asked_by)
 
     def compare(
         self,
@@ -133,6 +139,8 @@ class EvalGate:
         where: str | None = None,
         differing: float | None = None,
         why: str | None = None,
+        asked_by: str | None = None,
+        request_key: str | None = None,
     ) -> Verdict:
         """Is the candidate better than the incumbent, by more than `min_gain`? One counted look.
 
@@ -155,8 +163,14 @@ class EvalGate:
         question, least = _claim(
             one.name, other.name, self._ranges[scorer], margin, self._condition(where)
         )
-        said = why or f"{candidate} against {against}"
-        answer = self.holdout.gate(question, at_least=least, differing=differing, why=said)
+        answer = self.holdout.gate(
+            question,
+            at_least=least,
+            differing=differing,
+            why=why or f"{candidate} against {against}",
+            asked_by=asked_by,
+            request_key=request_key,
+        )
         return Verdict(
             candidate=candidate,
             incumbent=against,
@@ -219,9 +233,10 @@ class EvalGate:
             self.promote(candidate, why=f"{verdict.claim}, receipt {verdict.receipt[:12]}")
         return verdict
 
-    def promote(self, name: str, why: str | None = None) -> None:
+    def promote(self, name: str, why: str | None = None, *, asked_by: str | None = None) -> None:
         """Make a submission the incumbent, whatever was shown: to begin with, or by decision."""
-        self.holdout.promote(self._column(name, next(iter(self._ranges))).name, why=why)
+        column = self._column(name, next(iter(self._ranges)))
+        self.holdout.promote(column.name, why=why, asked_by=asked_by)
 
     def history(self) -> list[Recorded]:
         """The lines of the ledger that are comparisons, in order."""
@@ -273,7 +288,12 @@ class EvalGate:
             )
 
     def _attach(
-        self, name: str, scorer: str | None, submitted: Submission, digest: str | None
+        self,
+        name: str,
+        scorer: str | None,
+        submitted: Submission,
+        digest: str | None,
+        asked_by: str | None,
     ) -> None:
         column, known = name + _suffix(scorer), digest or submitted.run
         # What is declared to be made by others is not compared with what has its name.
@@ -285,6 +305,7 @@ class EvalGate:
             missing=submitted.missing,
             digest=None if known is None else _identity(known, submitted.scoring) + _suffix(scorer),
             scoring={**submitted.scoring, **declared},
+            asked_by=asked_by,
         )
         self._unmatched[column] = submitted.unmatched
 
