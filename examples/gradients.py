@@ -90,7 +90,7 @@ def session(hold: pl.DataFrame, judge: pl.DataFrame, steps: int = STEPS) -> None
             ) as holdout:
                 model = learned(holdout, steps)
                 told = f"{holdout.opening.terms.half_width:>8.3f}{error(judge, Model()):>9.4f}"
-                last = holdout.ask if name == "private gaussian" else holdout.reveal
+                last = holdout.ask if name == "private gaussian" else holdout.end.reveal
                 answer = last(model.error, why="how wrong is it?")
             fine = all(finding.fine for finding in audit(ledger))
         print(

@@ -169,13 +169,13 @@ def _busy_ledger(folder: Path) -> Mapping[str, list[dict[str, Any]]]:
     table = pl.DataFrame({"item": range(400), "late": [True, False] * 200, "delay": [3.0] * 400})
     path = folder / "busy.ledger"
     with holdfast.open(table, ledger=path, key="item", schema={"delay": (0, 10)}) as holdout:
-        holdout.ask("median(delay)", key="one")
+        holdout.ask("median(delay)", request_key="one")
         holdout.check("avg(late)", guess=0.5)
         holdout.attach("v7", [True] * 400)
         holdout.promote("v7")
         holdout.search("model", size=3, question="avg(model = late)")
         holdout.final(["avg(v7 = late)"])
-        holdout.retire(why="the end")
+        holdout.end.retire(why="the end")
     found = defaultdict(list)
     with closing(sqlite3.connect(path)) as rows:
         for (text,) in rows.execute("SELECT text FROM entries ORDER BY seq"):

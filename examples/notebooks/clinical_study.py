@@ -74,14 +74,14 @@ ds.schema
 # The primary endpoint: how many more visits are good ones with the drug?
 
 # %%
-ds.ask(primary, why="protocol, primary endpoint", by="statistician")
+ds.ask(primary, why="protocol, primary endpoint", asked_by="statistician")
 
 # %% [markdown]
 # The drug works. And the two subgroups of the protocol?
 
 # %%
-print(ds.ask(young, why="protocol, secondary", by="statistician"))
-print(ds.ask(old, why="protocol, secondary", by="statistician"))
+print(ds.ask(young, why="protocol, secondary", asked_by="statistician"))
+print(ds.ask(old, why="protocol, secondary", asked_by="statistician"))
 
 # %% [markdown]
 # For patients below 65 an effect is shown; for older ones nothing can be said either way. Note what this does *not* say: that the two differ. Their intervals
@@ -92,14 +92,14 @@ print(ds.ask(old, why="protocol, secondary", by="statistician"))
 # A reviewer wants to see the sites:
 
 # %%
-ds.ask("avg(well) by site, arm", why="asked by a reviewer", by="reviewer")
+ds.ask("avg(well) by site, arm", why="asked by a reviewer", asked_by="reviewer")
 
 # %% [markdown]
 # And somebody looks for the ages at which the drug does most, having seen all of the above:
 
 # %%
 middle = "difference(avg(well) where arm = 'drug' and age < 50, avg(well) where arm = 'placebo' and age < 50)"
-ds.ask(middle, why="after the subgroups", by="colleague")
+ds.ask(middle, why="after the subgroups", asked_by="colleague")
 
 # %% [markdown]
 # Its interval is wider than that of a planned question of this size, since it is one of many that could have been asked. It is true all the same:
@@ -154,7 +154,7 @@ pl.DataFrame(lines)
 # %%
 ds.certificate("trial.html")
 ds.certificate("trial.json")
-ds.ledger.to_polars().select("number", "by", "why", "bits", "value", "low", "high")
+ds.ledger.to_polars().select("number", "asked_by", "why", "bits", "value", "low", "high")
 
 # %% [markdown]
 # On any other machine, with neither patients nor ledger, `holdfast audit trial.json` derives every interval again from the certificate alone:

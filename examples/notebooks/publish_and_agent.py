@@ -198,7 +198,7 @@ pl.DataFrame(lines)
 
 # %%
 with holdfast.open(ledger=folder.ledger("tickets")) as ds:
-    lines = ds.ledger.to_polars().select("number", "by", "status", "question")
+    lines = ds.ledger.to_polars().select("number", "asked_by", "status", "question")
 lines
 
 # %%

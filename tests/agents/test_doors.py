@@ -32,7 +32,7 @@ def folder(tmp_path: Path) -> Path:
 
 def test_a_process_is_talked_to_as_its_configuration_says(folder: Path) -> None:
     """From another folder, with the paths of the configuration, and nothing else on its output."""
-    done = holdfast("mcp", "t", "--by", "the agent", "--json", cwd=folder)
+    done = holdfast("mcp", "t", "--asked-by", "the agent", "--json", cwd=folder)
     (server,) = json.loads(done.stdout)["mcpServers"].values()
     assert server["command"] == sys.executable
 
@@ -59,7 +59,7 @@ def test_a_process_is_talked_to_as_its_configuration_says(folder: Path) -> None:
     told = asyncio.run(session())
     (line,) = json.loads(holdfast("ledger", "t", "--json", cwd=folder).stdout)
     (answer,) = told["answers"]
-    assert (line["by"], line["receipt"]) == ("the agent", answer["receipt"])
+    assert (line["asked_by"], line["receipt"]) == ("the agent", answer["receipt"])
     assert holdfast("audit", "t", cwd=folder).returncode == 0
 
 

@@ -52,7 +52,9 @@ def test_the_page_names_every_tool(tmp_path: Path) -> None:
 def test_the_configuration_has_the_form_of_the_page(tmp_path: Path) -> None:
     shown = json.loads(blocks("json")[0])["mcpServers"]["flights"]
     made(tmp_path, name="flights")
-    printed = holdfast("mcp", "flights", "--by", "research-agent", "--json", cwd=tmp_path).stdout
+    printed = holdfast(
+        "mcp", "flights", "--asked-by", "research-agent", "--json", cwd=tmp_path
+    ).stdout
     found = json.loads(printed)["mcpServers"]["flights"]
     assert found.keys() == shown.keys()
     assert [Path(word).name for word in found["args"]] == [

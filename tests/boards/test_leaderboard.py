@@ -257,10 +257,10 @@ def test_nobody_is_put_on_the_board_by_a_key_alone(tmp_path: Path) -> None:
         found.submit(answers(0.7, 1), team="host")
         found.submit(answers(0.5, 2), team="eve")
         found.holdout.gate(
-            'avg("eve/1" = label)', at_least=0.1, key='board gate ["eve/1", "host/1"] again'
+            'avg("eve/1" = label)', at_least=0.1, request_key='board gate ["eve/1", "host/1"] again'
         )
         found.holdout.gate(
-            'avg("host/1" = label)', at_least=0.1, key='board gate ["host/1", "eve/1"]'
+            'avg("host/1" = label)', at_least=0.1, request_key='board gate ["host/1", "eve/1"]'
         )
         assert found.standings()["eve/1"].rank is None
         assert found.standings()["host/1"].leads

@@ -21,15 +21,15 @@ def with_everything(folder: Path) -> Path:
     declared: dict[str, Any] = {"schema": {"x": (-60.0, 180.0)}, "key": "id"}
     how = {"tolerance": 0.2, "questions": 60, "described": "exact", "described_share": 0.4}
     with opened(folder, data, name="t", **declared, **how) as holdout:
-        holdout.ask("avg(x > 20)", why="baseline", by="ann")
-        holdout.ask("avg(late) where origin = 'JFK'", by=HOSTILE, why=HOSTILE)
-        holdout.check("avg(late)", guess=0.25, by="ann")
+        holdout.ask("avg(x > 20)", why="baseline", asked_by="ann")
+        holdout.ask("avg(late) where origin = 'JFK'", asked_by=HOSTILE, why=HOSTILE)
+        holdout.check("avg(late)", guess=0.25, asked_by="ann")
         holdout.check("avg(x > 100)", guess=0.9)
         holdout.check("avg(x > 150)", at_most=0.3)
-        holdout.gate("avg(x > -20)", at_least=0.5, by="ci")
+        holdout.gate("avg(x > -20)", at_least=0.5, asked_by="ci")
         holdout.gate("avg(x > 60)", at_least=0.9)
         holdout.ask("median(x)", tolerance=0.3, why="the middle")
-        holdout.attach("v7", [row % 2 == 0 for row in range(data.height)], by="team 7")
+        holdout.attach("v7", [row % 2 == 0 for row in range(data.height)], asked_by="team 7")
         holdout.ask("avg(v7)", why="model v7")
         holdout.ask("avg(late) by origin", discover=True)
     return folder / "t.ledger"

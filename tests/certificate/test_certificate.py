@@ -305,7 +305,7 @@ def test_a_closed_ledger_that_says_anything_is_text(session: Path) -> None:
 def test_a_retired_ledger_names_its_successor(tmp_path: Path) -> None:
     made(tmp_path)
     with opened(tmp_path) as holdout:
-        holdout.retire(why="<b>spent</b>", successor="<b>next</b>")
+        holdout.end.retire(why="<b>spent</b>", successor="<b>next</b>")
         found = holdout.certificate(str(tmp_path / "reuse.json"))
     assert "nothing new is answered: <bdi>&lt;b&gt;spent" in found.to_html()
     assert "Ask <bdi>&lt;b&gt;next" in found.to_html()

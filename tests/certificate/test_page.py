@@ -84,10 +84,10 @@ def of_tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     schema = {"group": {"values": groups}, "side": {"values": ["left", "right"]}, "x": (0, 50)}
     with holdfast.open(data, ledger=folder / "t.ledger", schema=schema, tolerance=0.3) as holdout:
-        holdout.ask(holdfast.mean("late", by=("group", "side")), by="ann")
+        holdout.ask(holdfast.mean("late", by=("group", "side")), asked_by="ann")
         holdout.ask("avg(x)")
         holdout.check("avg(late)", guess=0.33)
-        holdout.ask(holdfast.mean("x", by="side"), by="ann")
+        holdout.ask(holdfast.mean("x", by="side"), asked_by="ann")
         holdout.certificate(str(folder / "reuse.html"))
     return folder / "reuse.html"
 

@@ -35,7 +35,7 @@ def key(place: Path) -> SigningKey:
 @pytest.fixture(scope="module")
 def signed(place: Path, key: SigningKey) -> Path:
     with holdfast.open(ledger=with_everything(place)) as holdout:
-        holdout.certificate(str(place / "signed.json"), key=key)
+        holdout.certificate(str(place / "signed.json"), sign_with=key)
     return place / "signed.json"
 
 
@@ -151,7 +151,7 @@ def test_a_second_party_countersigns_what_it_audited(
     assert again.stdout.splitlines()[0] == public
     assert command("countersign", str(path)).returncode == 0
     for each in (key.public, public):
-        done = command("audit", str(path), "--key", each)
+        done = command("audit", str(path), "--signed-by", each)
         assert done.returncode == 0, done.stdout
         assert "skip    signature" not in done.stdout
     facts = json.loads(path.read_text("utf-8"))
@@ -173,13 +173,13 @@ def test_an_audit_without_a_key_says_what_it_does_not_show(signed: Path, tmp_pat
     assert "nobody signed it" in done.stdout
     other = SigningKey.made(tmp_path / "other.key").public
     for path in (signed, unsigned):
-        assert command("audit", str(path), "--key", other).returncode == 4
-    assert command("audit", str(signed), "--key", "ed25519:AAAA").returncode == 2
+        assert command("audit", str(path), "--signed-by", other).returncode == 4
+    assert command("audit", str(signed), "--signed-by", "ed25519:AAAA").returncode == 2
 
 
 def test_the_page_says_who_signed_or_that_nobody_did(place: Path, key: SigningKey) -> None:
     with holdfast.open(ledger=place / "t.ledger") as holdout:
-        page = holdout.certificate(key=key).to_html()
+        page = holdout.certificate(sign_with=key).to_html()
         assert "Ann Lee, Acme Research" in page
         assert key.public in page.replace("&#43;", "+")
         plain = holdout.certificate().to_html()

@@ -26,7 +26,9 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_a_column_is_attached_asked_and_listed(folder: Path) -> None:
-    done = holdfast("attach", "t", "v7", "said.csv", "--value", "p", "--by", "ann", cwd=folder)
+    done = holdfast(
+        "attach", "t", "v7", "said.csv", "--value", "p", "--asked-by", "ann", cwd=folder
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("Attached v7: submitted, boolean, digest ")
     done = holdfast("attach", "t", "best", "said.csv", "--value", "p", "--json", cwd=folder)
@@ -56,7 +58,7 @@ def test_scores_have_a_digest_and_one_column_is_the_incumbent(folder: Path) -> N
     done = holdfast(*words, "--bounds", "0", "1", cwd=folder)
     assert done.stdout.startswith("Attached m3: computed, float in [0, 1], digest prompt 3, ")
     assert holdfast("ask", "t", "avg(m3)", cwd=folder).returncode == 0
-    done = holdfast("promote", "t", "m3", "--why", "shown", "--by", "ann", cwd=folder)
+    done = holdfast("promote", "t", "m3", "--why", "shown", "--asked-by", "ann", cwd=folder)
     assert done.stdout.startswith("The incumbent is m3, promoted ")
     assert json.loads(holdfast("promote", "t", "label", "--json", cwd=folder).stdout)["by"] is None
     assert "promote names 'm4'" in holdfast("promote", "t", "m4", cwd=folder).stderr

@@ -213,6 +213,6 @@ def test_what_is_revealed_goes_by_it(tmp_path: Path) -> None:
         folder = tmp_path / name
         folder.mkdir()
         with with_columns(opened(folder, described="off")) as holdout:
-            half[name] = holdout.reveal(f"avg({name})").half_width
+            half[name] = holdout.end.reveal(f"avg({name})").half_width
         assert all(finding.fine for finding in audit(folder / "t.ledger"))
     assert half["scored0"] < half["submitted0"]

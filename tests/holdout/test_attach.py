@@ -202,7 +202,7 @@ def test_the_share_in_which_two_differ_is_public(holdout: Holdout) -> None:
 def test_the_same_values_under_another_name_repeat_for_free(holdout: Holdout) -> None:
     holdout.attach("v7", V7)
     asked = holdout.ask(ASKED)
-    same = holdout.attach("best", V7, by="ann")
+    same = holdout.attach("best", V7, asked_by="ann")
     left = holdout.budget.to_dict()
     again = holdout.ask("avg(best = label)")
     assert (same.column, same.by) == ("v7", "ann")
@@ -218,7 +218,7 @@ def test_the_same_values_under_another_name_repeat_for_free(holdout: Holdout) ->
 def test_a_name_never_means_others(holdout: Holdout) -> None:
     first = holdout.attach("v7", V7)
     entries = store_of(holdout).news()
-    assert holdout.attach("v7", V7, by="another") == first
+    assert holdout.attach("v7", V7, asked_by="another") == first
     for name in ("v7", "V7", "label", "LABEL", "id"):
         with pytest.raises(InvalidArgument, match=f"the name '{name}' is taken"):
             holdout.attach(name, V6)
@@ -555,7 +555,7 @@ def test_an_entry_that_could_not_be_written_is_tampering(
 
 
 def test_an_entry_says_what_was_attached(holdout: Holdout) -> None:
-    column = holdout.attach("score", SCORE, bounds=(0, 1), by="ann")
+    column = holdout.attach("score", SCORE, bounds=(0, 1), asked_by="ann")
     assert AttachedColumn.read(column.body()) == column
     assert column.to_dict() == {
         "name": "score",

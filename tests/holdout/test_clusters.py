@@ -65,7 +65,7 @@ def last(holdout: Holdout) -> bool:
 
 
 def revealed(holdout: Holdout) -> bool:
-    return holds(holdout.reveal(ILL))
+    return holds(holdout.end.reveal(ILL))
 
 
 def scored(holdout: Holdout) -> bool:

@@ -85,7 +85,7 @@ def columns_finding(ledger: Path) -> Finding:
 
 def test_a_model_is_a_column_of_numbers_in_its_bounds(tmp_path: Path) -> None:
     with opened(tmp_path, mechanism="exact", tolerance=None) as holdout:
-        found = holdout.attach("m3", by_model(), by="ann")
+        found = holdout.attach("m3", by_model(), asked_by="ann")
         assert (found.origin, found.digest, found.by) == ("computed", "sha256:1f", "ann")
         assert (found.type, found.bounds, found.ready) == ("float", (0.0, 1.0), True)
         assert holdout.ask(ASKED).recorded.value == pytest.approx(np.mean(X % 7 / 7), abs=1e-8)
@@ -288,7 +288,7 @@ def test_the_same_values_by_another_digest_are_another_column(holdout: Holdout) 
 def test_the_same_digest_under_another_name_is_the_same_column(holdout: Holdout) -> None:
     holdout.attach("m3", by_model())
     holdout.ask(ASKED)
-    alias = holdout.attach("best", by_model(), by="ann")
+    alias = holdout.attach("best", by_model(), asked_by="ann")
     assert (alias.column, alias.ready, alias.by) == ("m3", True, "ann")
     assert kinds(holdout).count("values/1") == 1
     assert holdout.ask("avg(best)").status == "repeated"
@@ -731,7 +731,7 @@ def test_nothing_is_the_incumbent_before_it_is_promoted(holdout: Holdout) -> Non
 
 def test_the_incumbent_is_what_was_promoted_last(holdout: Holdout) -> None:
     holdout.attach("m3", by_model())
-    first = holdout.promote("label", by="ann")  # a column of the table may be the first
+    first = holdout.promote("label", asked_by="ann")  # a column of the table may be the first
     assert (first.name, first.by) == ("label", "ann")
     holdout.promote("m3", why="shown to be better")
     assert holdout.incumbent == "m3"

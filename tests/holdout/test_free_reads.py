@@ -19,7 +19,7 @@ READS: dict[str, Callable[[Holdout], Any]] = {
     "ledger": lambda holdout: [line.question for line in holdout.ledger],
     "cost": lambda holdout: holdout.cost("avg(x > 3)").most,
     "repeat": lambda holdout: holdout.ask(LATE).status,
-    "repeat by key": lambda holdout: holdout.ask(LATE, key="first").status,
+    "repeat by key": lambda holdout: holdout.ask(LATE, request_key="first").status,
     "repeat of parts": lambda holdout: (
         holdout.ask("difference(avg(x) where late, avg(late))").status
     ),
@@ -47,7 +47,7 @@ def test_what_is_free_does_not_wait_for_the_scan_of_another_thread(
     with opened(
         tmp_path, table(), schema=BOUNDS, questions=20, tolerance=0.4, described_share=0.4
     ) as holdout:
-        holdout.ask(LATE, key="first")
+        holdout.ask(LATE, request_key="first")
         holdout.ask("difference(avg(x) where late, avg(late))")
         before, during = READS[read](holdout), []
         watch(holdout, lambda: during.append(in_another_thread(lambda: READS[read](holdout))))

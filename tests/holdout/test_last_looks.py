@@ -66,7 +66,7 @@ def test_it_ends_everything_but_described_questions(tmp_path: Path) -> None:
             lambda: holdout.check(LATE, 0.3),
             lambda: holdout.search("model", size=3),
             lambda: holdout.final([BIG]),
-            lambda: holdout.final_cost([BIG]),
+            lambda: holdout.end.final_cost([BIG]),
         ):
             with pytest.raises(BudgetExhausted, match="when a last look was taken"):
                 refused()
@@ -102,7 +102,7 @@ def test_every_described_statistic_has_a_last_look(holdout: Holdout) -> None:
 
 
 def test_what_it_would_be_is_told_before(holdout: Holdout, tmp_path: Path) -> None:
-    cost = holdout.final_cost([LATE, "median(x)"])
+    cost = holdout.end.final_cost([LATE, "median(x)"])
     assert "a last look at 2 new questions" in str(cost)
     assert "ended for good" in str(cost)
     assert json.loads(json.dumps(cost.to_dict()))["closes"] is True
@@ -110,7 +110,7 @@ def test_what_it_would_be_is_told_before(holdout: Holdout, tmp_path: Path) -> No
     assert transcript_of(holdout).count == 1
     (answer, _) = holdout.final([LATE, "median(x)"])
     assert answer.half_width <= cost.half_widths[0]
-    assert "repeating them is free" in str(holdout.final_cost([LATE]))
+    assert "repeating them is free" in str(holdout.end.final_cost([LATE]))
     assert all(finding.fine for finding in audit(tmp_path / "t.ledger"))
 
 

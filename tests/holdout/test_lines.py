@@ -30,14 +30,14 @@ def holdout(tmp_path: Path) -> Iterator[Holdout]:
 
 
 def test_the_median_the_verdict_and_the_group_are_a_line_each(holdout: Holdout) -> None:
-    median = holdout.ask("median(k)", why="typical", by="ada")
+    median = holdout.ask("median(k)", why="typical", asked_by="ada")
     verdict = holdout.ask(BETTER, tolerance=0.03)
     groups = holdout.ask(holdfast.mean("new", by="arm"))
     view = holdout.ledger
     assert [line.number for line in view] == [1, 2, *(each.number for _, each in groups)]
     assert [line.question for line in view][:2] == [median.question, verdict.question]
     first, second, *_ = view.to_dicts()
-    assert (first["why"], first["by"], first["verb"]) == ("typical", "ada", "ask")
+    assert (first["why"], first["asked_by"], first["verb"]) == ("typical", "ada", "ask")
     assert (first["look"], second["verdict"]) == (None, verdict.verdict)
     parts = [row for row in view.to_dicts(parts=True) if row["part_of"] == median.question]
     assert len(parts) == len(median.parts) > 3
@@ -109,14 +109,18 @@ def said(found: Any) -> str:
 
 
 CALLS: dict[str, Any] = {
-    "a mean": lambda holdout, key: holdout.ask("avg(new)", key=key),
-    "a median": lambda holdout, key: holdout.ask("median(k)", key=key, by="ada"),
-    "a verdict": lambda holdout, key: holdout.ask(BETTER, key=key),
-    "several": lambda holdout, key: holdout.ask_many(["avg(old)", "std(x)", "avg(old)"], key=key),
-    "a side": lambda holdout, key: holdout.check("avg(k > 11)", at_most=0.2, key=key),
-    "checks": lambda holdout, key: holdout.check_many(["median(k)", "avg(y)"], [5, 0.9], key=key),
+    "a mean": lambda holdout, key: holdout.ask("avg(new)", request_key=key),
+    "a median": lambda holdout, key: holdout.ask("median(k)", request_key=key, asked_by="ada"),
+    "a verdict": lambda holdout, key: holdout.ask(BETTER, request_key=key),
+    "several": lambda holdout, key: holdout.ask_many(
+        ["avg(old)", "std(x)", "avg(old)"], request_key=key
+    ),
+    "a side": lambda holdout, key: holdout.check("avg(k > 11)", at_most=0.2, request_key=key),
+    "checks": lambda holdout, key: holdout.check_many(
+        ["median(k)", "avg(y)"], [5, 0.9], request_key=key
+    ),
     "groups": lambda holdout, key: [
-        answer for _, answer in holdout.ask(holdfast.mean("new", by="arm"), key=key)
+        answer for _, answer in holdout.ask(holdfast.mean("new", by="arm"), request_key=key)
     ],
 }
 
@@ -141,7 +145,7 @@ def test_a_call_made_again_with_its_key_is_told_the_same(
     answers = [repeat] if isinstance(repeat, Answer) else repeat
     assert {each.cost for each in answers} == {0.0}
     with pytest.raises(InvalidArgument, match=r"the key was used to .*; use another key"):
-        holdout.ask("avg(p > 0.5)", key="k1")
+        holdout.ask("avg(p > 0.5)", request_key="k1")
     assert holdout.budget.nats == nats
 
 
@@ -151,7 +155,7 @@ def test_of_two_calls_with_one_key_the_faster_is_told(tmp_path: Path) -> None:
         opened(tmp_path, HOLD) as fast,
         pytest.MonkeyPatch.context() as patch,
     ):
-        exclusive, others = Store.exclusive, [lambda: fast.ask("median(k)", key="same")]
+        exclusive, others = Store.exclusive, [lambda: fast.ask("median(k)", request_key="same")]
         first: list[Answer] = []
 
         def overtaken(self: Store, timeout: float) -> Any:
@@ -160,12 +164,12 @@ def test_of_two_calls_with_one_key_the_faster_is_told(tmp_path: Path) -> None:
             return exclusive(self, timeout)
 
         patch.setattr(Store, "exclusive", overtaken)
-        second = slow.ask("median(k)", key="same")
+        second = slow.ask("median(k)", request_key="same")
         assert said(second) == said(first[0])
         assert len(slow.ledger) == 1
 
 
-@pytest.mark.parametrize("what", ["why", "by", "key"])
+@pytest.mark.parametrize("what", ["why", "asked_by", "request_key"])
 def test_what_is_said_with_a_call_is_text(holdout: Holdout, what: str) -> None:
     with pytest.raises(InvalidArgument, match=f"{what} is 5; it must be text"):
         holdout.ask("avg(new)", **{what: 5})  # type: ignore[call-overload]

@@ -29,7 +29,7 @@ def test_each_is_answered_in_its_place_and_what_is_wrong_fails_alone(tmp_path: P
                 Ask("avg(x)", half_width=0.001),
             ],
             why="all of it",
-            by="me",
+            asked_by="me",
         )
         assert data.scans[0] == 2, "those that are alike share a scan"
         assert [type(each) for each in found] == [

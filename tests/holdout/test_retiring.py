@@ -21,7 +21,7 @@ def test_nothing_new_is_answered_and_repeats_are_free(
     monkeypatch.setattr(CHECKPOINT_EVERY, 1)
     with opened(tmp_path, table(), tolerance=0.2, questions=20, described="exact") as holdout:
         first = holdout.ask(LATE)
-        holdout.retire(why="new rows have come", successor="flights-2027")
+        holdout.end.retire(why="new rows have come", successor="flights-2027")
         nats = holdout.budget.nats
         assert holdout.ask(LATE).value == first.value
         for question in ("avg(x > 20)", "avg(unit > 30)"):
@@ -33,7 +33,7 @@ def test_nothing_new_is_answered_and_repeats_are_free(
         with pytest.raises(Retired):
             holdout.check("avg(x > 20)", guess=0.5)
         with pytest.raises(InvalidArgument, match=r"was retired at .* already"):
-            holdout.retire(why="again")
+            holdout.end.retire(why="again")
         assert holdout.budget.nats == nats
     with opened(tmp_path, table()) as again:
         with pytest.raises(Retired) as refused:
@@ -55,7 +55,7 @@ def test_nothing_new_is_answered_and_repeats_are_free(
 def test_a_ledger_retires_once_closed_or_not(tmp_path: Path, late: dict[str, Any]) -> None:
     with opened(tmp_path, table(), tolerance=0.2) as holdout:
         write_entry(holdout, closing("2026-01-01T00:00:00+00:00", "groups were discovered"))
-        holdout.retire(why="it is full")
+        holdout.end.retire(why="it is full")
         closed = holdout.budget.account.closed
         assert closed is not None
         assert closed.retired
@@ -68,5 +68,5 @@ def test_a_ledger_retires_once_closed_or_not(tmp_path: Path, late: dict[str, Any
 def test_why_and_the_successor_are_texts(tmp_path: Path, said: dict[str, str]) -> None:
     with opened(tmp_path, table(), tolerance=0.2) as holdout:
         with pytest.raises(InvalidArgument, match="it must be text"):
-            holdout.retire(**said)
+            holdout.end.retire(**said)
         assert holdout.budget.account.closed is None

@@ -57,7 +57,7 @@ def holdout(tmp_path: Path) -> Iterator[Holdout]:
 def test_an_exact_value_at_all_that_is_left(holdout: Holdout, tmp_path: Path) -> None:
     first = holdout.ask("avg(x > 0.5)")
     share = math.exp(transcript_of(holdout).account.leakage.log_beta_spent)
-    answer = holdout.reveal(OWN, why="the report")
+    answer = holdout.end.reveal(OWN, why="the report")
     assert answer.status == "answered"
     assert answer.value == pytest.approx((TABLE["x"] ** 2).mean(), abs=1e-6)
     assert answer.recorded.why == "the report"
@@ -77,10 +77,10 @@ def test_any_statistic_that_one_number_answers(
 ) -> None:
     if value is None:
         with pytest.raises(HoldfastError, match="several numbers"):
-            holdout.reveal(question)
+            holdout.end.reveal(question)
         assert transcript_of(holdout).count == 1
         return
-    answer = holdout.reveal(question)
+    answer = holdout.end.reveal(question)
     assert answer.value == pytest.approx(value)
     log_p = math.log(0.05)
     widest = SubGaussian(0.01) if question is SPREAD else BoundedMean(N)
@@ -89,32 +89,32 @@ def test_any_statistic_that_one_number_answers(
 
 def test_it_ends_everything_but_described_questions(tmp_path: Path) -> None:
     with opened(tmp_path, described="exact") as holdout:
-        revealed = holdout.reveal(OWN)
+        revealed = holdout.end.reveal(OWN)
         for refused in (
             lambda: holdout.ask(LATE, tolerance=0.2),
             lambda: holdout.check(LATE, 0.3),
             lambda: holdout.search("model", size=3),
             lambda: holdout.final([BIG]),
-            lambda: holdout.reveal(BIG),
-            lambda: holdout.reveal_cost(BIG),
+            lambda: holdout.end.reveal(BIG),
+            lambda: holdout.end.reveal_cost(BIG),
         ):
             with pytest.raises(BudgetExhausted, match="the exact value of a statistic"):
                 refused()
         assert holdout.ask(BIG).status == "answered"
         assert holdout.budget.remaining == "closed but for described questions"
-        again = holdout.reveal(OWN)
+        again = holdout.end.reveal(OWN)
         assert (again.status, again.interval, again.cost) == ("repeated", revealed.interval, 0)
-        assert "repeating it is free" in str(holdout.reveal_cost(OWN))
+        assert "repeating it is free" in str(holdout.end.reveal_cost(OWN))
     assert all(finding.fine for finding in audit(tmp_path / "t.ledger"))
 
 
 def test_what_it_would_be_is_told_before(holdout: Holdout) -> None:
-    cost = holdout.reveal_cost(LATE)
+    cost = holdout.end.reveal_cost(LATE)
     assert "by leakage" in str(cost)
     assert "ended for good" in str(cost)
     assert json.loads(json.dumps(cost.to_dict()))["closes"] is True
     assert transcript_of(holdout).count == 1
-    answer = holdout.reveal(LATE)
+    answer = holdout.end.reveal(LATE)
     assert cost.half_width is not None
     assert answer.half_width <= cost.half_width
 
@@ -132,10 +132,10 @@ def test_answers_that_were_stable_leave_more_by_near_independence(tmp_path: Path
         holdout.ask_many([f"avg(x > {place / 13})" for place in range(1, 13)])
         with pytest.raises(BudgetExhausted):
             holdout.ask("avg(x > 0.99)")
-        cost = holdout.reveal_cost("avg(x)")
+        cost = holdout.end.reveal_cost("avg(x)")
         assert (cost.by, cost.leakage) == ("near independence", 0.0)
         assert "of it 1.25 % for a statistic revealed at the end" in holdout.explain()
-        answer = holdout.reveal("avg(x)")
+        answer = holdout.end.reveal("avg(x)")
         assert answer.interval.low < rows["x"].mean() < answer.interval.high  # type: ignore[operator]
         assert answer.half_width < 0.01
         assert answer.half_width <= (cost.half_width or 0.0) * (1 + 1e-6)
@@ -173,7 +173,7 @@ def test_what_is_kept_for_it_is_a_part_of_a_finite_plan(
 )
 def test_what_cannot_be_shown_closes_nothing(holdout: Holdout, question: Any, said: str) -> None:
     with pytest.raises(HoldfastError, match=said):
-        holdout.reveal(question)
+        holdout.end.reveal(question)
     assert transcript_of(holdout).count == 1
     assert holdout.ask(LATE).status == "answered"
 
@@ -181,7 +181,7 @@ def test_what_cannot_be_shown_closes_nothing(holdout: Holdout, question: Any, sa
 def test_ledgers_that_do_not_count_leakage_reveal_nothing(tmp_path: Path) -> None:
     with opened(tmp_path, mechanism="gaussian", tolerance=None, questions=5) as holdout:
         with pytest.raises(InvalidArgument, match="does not count what leaks"):
-            holdout.reveal(LATE)
+            holdout.end.reveal(LATE)
         assert transcript_of(holdout).count == 1
 
 
@@ -190,7 +190,7 @@ def test_nothing_is_left_after_all_declared_questions(tmp_path: Path) -> None:
         holdout.ask(LATE)
         holdout.ask(BIG)
         with pytest.raises(BudgetExhausted, match="would say nothing"):
-            holdout.reveal("avg(g)")
+            holdout.end.reveal("avg(g)")
         assert holdout.ask(LATE).status == "repeated"
 
 
@@ -198,12 +198,12 @@ def test_rows_are_needed_before_it_is_closed(tmp_path: Path) -> None:
     opened(tmp_path).close()
     with holdfast.open(ledger=tmp_path / "t.ledger") as without:
         with pytest.raises(InvalidArgument, match="needs the rows"):
-            without.reveal(LATE)
+            without.end.reveal(LATE)
         assert transcript_of(without).count == 1
 
 
 def test_a_second_one_and_one_of_something_else_are_tampering(holdout: Holdout) -> None:
-    holdout.reveal(LATE)
+    holdout.end.reveal(LATE)
     with pytest.raises(LedgerTampered, match="closed again"):
         write_entry(holdout, revelation("2026-01-01T00:00:00+00:00", LATE))
 
@@ -224,7 +224,7 @@ def test_another_level_or_interval_is_found_by_an_audit(
 ) -> None:
     with opened(tmp_path) as holdout:
         holdout.ask("avg(x > 0.5)")
-        holdout.reveal(LATE)
+        holdout.end.reveal(LATE)
 
     def change(bodies: list[dict[str, Any]]) -> None:
         reserved = [body for body in bodies if body["kind"] == "reserve/2"]
@@ -235,7 +235,7 @@ def test_another_level_or_interval_is_found_by_an_audit(
 
 def test_a_revelation_that_names_something_else_is_found(tmp_path: Path) -> None:
     with opened(tmp_path) as holdout:
-        holdout.reveal(LATE)
+        holdout.end.reveal(LATE)
 
     def change(bodies: list[dict[str, Any]]) -> None:
         (body,) = (body for body in bodies if body["kind"] == "reveal/1")
@@ -263,7 +263,7 @@ Store.append = dying
 own = holdfast.mean(holdfast.row_function(
     lambda frame: frame["x"] ** 2, columns=["x"], bounds=(0, 1), name="own", version="1"))
 with holdfast.open(pl.read_parquet(folder + "/t.parquet"), ledger=folder + "/t.ledger") as holdout:
-    holdout.reveal(own if question == "own" else question)
+    holdout.end.reveal(own if question == "own" else question)
 """
 
 
@@ -283,7 +283,7 @@ def test_what_a_killed_process_left_is_finished_by_another(
     with opened(tmp_path) as holdout:
         assert (transcript_of(holdout).pending is not None) == (entry == "reveal/1")
         assert holdout.budget.questions_left == 0
-        found = holdout.reveal(OWN if question == "own" else question)
+        found = holdout.end.reveal(OWN if question == "own" else question)
         assert found.status == "repeated"
         exact = TABLE["x"] ** 2 if question == "own" else TABLE["late"]
         assert found.value == pytest.approx(exact.mean(), abs=1e-6)

@@ -277,7 +277,7 @@ def test_what_it_would_cost_is_told_before(holdout: Holdout) -> None:
 
 
 def test_budget_explain_and_repr_tell_of_it(holdout: Holdout, search: Search) -> None:
-    search.score(1, right_in(0.8), by="ada")
+    search.score(1, right_in(0.8), asked_by="ada")
     assert "search: model: 1,000,000 configurations" in str(holdout.budget)
     assert holdout.budget.to_dict()["searches"][0]["size"] == MILLION
     explained = holdout.explain()

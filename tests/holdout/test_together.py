@@ -12,7 +12,7 @@ import pytest
 
 from holdfast.errors import BudgetExhausted, HoldfastError, InvalidArgument, InvalidQuestion
 from holdfast.holdout.answer import Answer
-from holdfast.holdout.ask import Said
+from holdfast.holdout.ask import CallTerms
 from holdfast.holdout.coalesce import Waiting
 from holdfast.holdout.guess import Guess
 from holdfast.holdout.holdout import Holdout
@@ -28,7 +28,7 @@ QUESTIONS = ["avg(y)", "avg(k > 4)", "median(k)", "avg(y)", "std(x)"]
 def call(
     question: str, who: str, guess: Guess | None = None, tolerance: float | None = None
 ) -> Waiting:
-    said = Said(f"{who} asks", who, f"{who}/1", NamedWidth(tolerance))
+    said = CallTerms(f"{who} asks", who, f"{who}/1", NamedWidth(tolerance))
     return Waiting(question, guess or Guess(), said)
 
 
@@ -116,7 +116,7 @@ def test_what_is_refused_is_refused_alone(holdout: Holdout) -> None:
     bodies = [json.loads(text) for _, text, _ in store_of(holdout).news()]
     together = [len(body["items"]) for body in bodies if body["kind"] == "reserve/2"]
     assert together[:2] == [2, 2]  # asks, and checks
-    used = Said(None, "ada", "ada/1", NamedWidth())
+    used = CallTerms(None, "ada", "ada/1", NamedWidth())
     (other,) = holdout.answer_together([Waiting("avg(old)", Guess(), used)])
     assert isinstance(other, InvalidArgument)
 
@@ -132,7 +132,7 @@ def test_the_last_of_the_budget_goes_to_those_it_covers(tmp_path: Path) -> None:
 
 def test_without_keys_nothing_more_is_written(holdout: Holdout) -> None:
     calls = [
-        Waiting(each.question, each.guess, Said(None, each.said.by, None, NamedWidth()))
+        Waiting(each.question, each.guess, CallTerms(None, each.terms.asked_by, None, NamedWidth()))
         for each in people()[:2]
     ]
     assert all(isinstance(each, Answer) for each in holdout.answer_together(calls))

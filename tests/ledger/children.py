@@ -109,7 +109,7 @@ def ask_batch(holdout: Holdout, number: int) -> list[Answer]:
         case 3:
             return [holdout.ask(question)]
         case _:
-            return [holdout.ask(question, key=f"call {number}")]
+            return [holdout.ask(question, request_key=f"call {number}")]
 
 
 def next_batch(holdout: Holdout) -> int:

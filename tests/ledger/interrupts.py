@@ -74,7 +74,7 @@ VERBS: Mapping[str, Callable[[Holdout, int], Any]] = {
         holdout.gate(f"avg(x > {number / 1e5})", at_least=0.5).interval
     ),
     "key": lambda holdout, number: _value(
-        holdout.ask(f"difference(x > {number / 1e5}, y)", key=f"call {number}")
+        holdout.ask(f"difference(x > {number / 1e5}, y)", request_key=f"call {number}")
     ),
     "attach": _attached,
     "budget": lambda holdout, _: str(holdout.budget.account.looks),
@@ -82,7 +82,7 @@ VERBS: Mapping[str, Callable[[Holdout, int], Any]] = {
 # What ends a ledger, or most of it: each is tried on a ledger of its own.
 ENDS: Mapping[str, Callable[[Holdout, int], Any]] = {
     "final": lambda holdout, _: _value(holdout.final(["avg(x > 0.5)", "avg(y)"])),
-    "reveal": lambda holdout, _: _value(holdout.reveal("avg(x > 0.5)")),
+    "reveal": lambda holdout, _: _value(holdout.end.reveal("avg(x > 0.5)")),
     "search": _searched,
 }
 

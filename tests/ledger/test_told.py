@@ -42,7 +42,7 @@ def of(path: Path) -> Holdout:
 
 def asked(holdout: Holdout) -> list[Answer]:
     """A difference of groups in two stages, a search, and a mean that is asked for itself."""
-    return holdout.ask_many([GROUPS, "median(x, 30)", "avg(late)"], why="all", by="ada")
+    return holdout.ask_many([GROUPS, "median(x, 30)", "avg(late)"], why="all", asked_by="ada")
 
 
 def facts(answers: list[Answer]) -> list[tuple[object, ...]]:
@@ -120,10 +120,10 @@ def test_a_refuted_check_that_others_finish_is_one_line(
             with pytest.MonkeyPatch.context() as patch, holdfast.open(ROWS, ledger=path) as holdout:
                 kill_at(patch, commit, written=written)
                 with pytest.raises(Killed):
-                    holdout.check(question, guess, key="mine")
+                    holdout.check(question, guess, request_key="mine")
             with holdfast.open(ROWS, ledger=path) as holdout:
                 holdout.ask("avg(x > 41)")  # somebody else
-                answer = holdout.check(question, guess, key="mine")
+                answer = holdout.check(question, guess, request_key="mine")
                 (line,) = [line for line in holdout.ledger if line.question == answer.question]
                 assert (line.status, len(line.parts)) == ("not confirmed", parts)
                 assert sum(each.charge for each in holdout.ledger) == pytest.approx(

@@ -89,7 +89,7 @@ def test_a_cap_and_a_key_are_the_services(service: Service) -> None:
     once = bearer(service, "once", questions=1)
 
     async def script(client: Client) -> list[CallToolResult]:
-        said = {"question": "avg(x > 20)", "key": "first"}
+        said = {"question": "avg(x > 20)", "request_key": "first"}
         return [
             await client.call_tool("ask", said),
             await client.call_tool("ask", said),

@@ -116,7 +116,7 @@ def test_the_ledger_and_the_budget_are_the_services(
     with holdfast.open(ledger=service.folder.ledger("flights")) as own:
         assert remote.budget.to_dict() == own.budget.to_dict()
         assert str(remote.budget) == str(own.budget)
-        hidden = [{**line, "key": None} for line in own.ledger.to_dicts(parts=True)]
+        hidden = [{**line, "request_key": None} for line in own.ledger.to_dicts(parts=True)]
         assert remote.ledger.to_dicts(parts=True) == hidden
         assert str(remote.ledger) == str(own.ledger)
         answer, repeat = remote.ask(LATE), own.ask(LATE)
@@ -127,9 +127,9 @@ def test_the_ledger_and_the_budget_are_the_services(
 
 
 def test_a_key_is_told_the_same(remote: ServedHoldout) -> None:
-    first = remote.check("avg(x > 25)", 0.45, key="mine", why="from training rows")
+    first = remote.check("avg(x > 25)", 0.45, request_key="mine", why="from training rows")
     remote.ask("avg(x > 26)")
-    again = remote.check("avg(x > 25)", 0.45, key="mine", why="from training rows")
+    again = remote.check("avg(x > 25)", 0.45, request_key="mine", why="from training rows")
     assert again.to_dict() == first.to_dict()
     assert str(again.left) == str(first.left)
     assert remote.check_many(["avg(x > 25)"], [0.45])[0].status == "repeated"
@@ -192,7 +192,7 @@ def test_a_retired_ledger_says_so(tmp_path: Path) -> None:
         token = service.tokens.create("ada", "analyst").text
         with holdfast.connect(url, token=token, name="flights") as remote:
             with holdfast.open(ledger=service.folder.ledger("flights")) as own:
-                own.retire(why="full", successor="next")
+                own.end.retire(why="full", successor="next")
             with pytest.raises(Retired, match="'next'"):
                 remote.ask(LATE)
 

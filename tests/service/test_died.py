@@ -35,13 +35,13 @@ def test_who_is_told_what_somebody_else_finished_has_spent_it(
     made = service.tokens.create("bob", "analyst", questions=2)
     token, question = made.token, "avg(x > 1)"
     data = str(service.folder.path.parent / "canaryfolder" / "flights.parquet")
-    asking = Asking(question, tolerance=0.2, by="bob", key=f"{token.id} k")
-    call = CountedCall.of("flights", asking, asking.key)
+    asking = Asking(question, tolerance=0.2, asked_by="bob", request_key=f"{token.id} k")
+    call = CountedCall.of("flights", asking, asking.request_key)
     assert service.tokens.charge(token, call, Price(1, 1.0, 1)) == "now"  # before it is asked
     with holdfast.open(data, ledger=service.folder.ledger("flights")) as worker:
         put_sample(worker, Sums(ROWS, died))
         with pytest.raises(Killed):
-            worker.ask(question, by="bob", key=f"{token.id} k", tolerance=0.2)
+            worker.ask(question, asked_by="bob", request_key=f"{token.id} k", tolerance=0.2)
 
     def told(asked: str, key: str, who: str = made.text) -> str:
         headers = {"Authorization": f"Bearer {who}", "Idempotency-Key": key}

@@ -269,7 +269,7 @@ def test_a_retired_data_set_is_gone_and_names_its_successor(
 ) -> None:
     first = client.post(f"{TABLE}/ask", json={"question": LATE}, headers=ada).json()
     with holdfast.open(ledger=service.folder.ledger("flights")) as holdout:
-        holdout.retire(why="new rows", successor="flights-2027")
+        holdout.end.retire(why="new rows", successor="flights-2027")
     gone = client.post(f"{TABLE}/ask", json={"question": "avg(x > 1)"}, headers=ada)
     assert gone.status_code == 410
     assert "flights-2027" in gone.json()["next_steps"][0]
@@ -287,7 +287,7 @@ def test_the_ledger_comes_in_pages_and_as_csv(service: Service, client: TestClie
     rest = client.get(f"{TABLE}/ledger?limit=2&after={first['next']}", headers=ada).json()
     assert [line["number"] for line in first["lines"] + rest["lines"]] == [1, 2, 3]
     assert rest["next"] is None
-    assert {line["by"] for line in first["lines"]} == {"zebulon"}
+    assert {line["asked_by"] for line in first["lines"]} == {"zebulon"}
     text = client.get(f"{TABLE}/ledger.csv", headers=ada).text
     rows = list(csv.DictReader(io.StringIO(text)))
     assert [row["question"] for row in rows] == [LATE, "avg(x > 1)", "avg(x > 2)"]

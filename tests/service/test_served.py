@@ -72,11 +72,12 @@ def test_two_first_requests_find_one_data_set(
 
 def test_those_who_wait_are_one_batch(service: Service, served: Served) -> None:
     people = [
-        Asking(f"avg(x > {n})", tolerance=0.2, by=f"person {n}", key=f"key {n}") for n in range(12)
+        Asking(f"avg(x > {n})", tolerance=0.2, asked_by=f"person {n}", request_key=f"key {n}")
+        for n in range(12)
     ]
     found = at_once(service, [served.answer(each) for each in people])
     assert all(isinstance(each, Answer) for each in found)
-    assert [each.recorded.request.by for each in found] == [each.by for each in people]
+    assert [each.recorded.request.by for each in found] == [each.asked_by for each in people]
     kinds = Counter(json.loads(entry)["kind"] for entry in entries(service))
     assert kinds["reserve/2"] <= 3  # who was first, and those who came meanwhile
     assert kinds["told/1"] == 12
@@ -169,8 +170,8 @@ def test_what_is_free_does_not_wait_for_a_scan(
 
 
 def test_one_call_sent_twice_at_once_is_asked_once(service: Service, served: Served) -> None:
-    call = Asking("avg(x > 3)", guess=0.6, by="ada", key="same")
-    calls = [call, call, Asking("avg(nothing)"), Asking(LATE, groups=("origin",)), call]
+    call = Asking("avg(x > 3)", guess=0.6, asked_by="ada", request_key="same")
+    calls = [call, call, Asking("avg(nothing)"), Asking(LATE, by=("origin",)), call]
     found = at_once(service, [served.answer(each) for each in calls])
     told = [found[place].to_dict() for place in (0, 1, 4)]
     assert told[0] == told[1] == told[2]

@@ -83,7 +83,7 @@ class _Unwell(Copying):
         if self.tag == 1:
             raise ValueError("no such tag")
         if self.tag == 3:
-            self.holdout.holdout.retire(why="fresh rows came")
+            self.holdout.holdout.end.retire(why="fresh rows came")
         return super().fit(X, y)
 
 

@@ -130,7 +130,7 @@ class _Retiring(Copying):
 
     def fit(self, X: Any, y: Any) -> Copying:
         if self.tag == 3:
-            self.holdout.holdout.retire(why="fresh rows came")
+            self.holdout.holdout.end.retire(why="fresh rows came")
         return super().fit(X, y)
 
     def predict(self, X: Any) -> Any:

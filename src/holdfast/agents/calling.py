@@ -45,7 +45,7 @@ class Agent:
     """Who calls a tool: the holdout that may be asked, and the name that its ledger writes down."""
 
     holdout: Holdout | Askable
-    by: str | None = None
+    asked_by: str | None = None
 
     @property
     def askable(self) -> Askable:

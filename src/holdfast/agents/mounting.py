@@ -16,7 +16,6 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from holdfast.agents.calling import Agent
 from holdfast.agents.server import http_app, server_of
-from holdfast.errors import InvalidArgument
 from holdfast.holdout.holdout import Holdout
 from holdfast.service.access import Caller, client_of
 from holdfast.service.data_set import Asking, Reply, Service
@@ -109,6 +108,6 @@ class _ServedHoldout:
     async def answer(self, asking: Asking, accept_cost: int | None) -> Reply:
         if self.asker.token.role == "viewer":
             raise rejection(403, "this is for analysts, and the token's role is viewer.")
-        if asking.verb == "check" and not asking.claim:
-            raise InvalidArgument("a check takes one of guess, at_most and at_least.")
-        return await self.asker.answer(asking.under(self.asker.own(asking.key)), accept_cost)
+        return await self.asker.answer(
+            asking.under(self.asker.own(asking.request_key)), accept_cost
+        )

@@ -208,11 +208,13 @@ def described_to_agents(holdout: Holdout) -> DescriptionTold:
     )
 
 
-def history_told(holdout: Holdout, by: str | None, last: int) -> HistoryTold:
+def history_told(holdout: Holdout, asked_by: str | None, last: int) -> HistoryTold:
     """The newest lines. What others wrote is not for agents: it may be written to mislead them."""
     view = holdout.ledger
     facts = view.to_dicts()
-    lines = [_line(each, mine=by is not None and each["by"] == by) for each in facts]
+    lines = [
+        _line(each, mine=asked_by is not None and each["asked_by"] == asked_by) for each in facts
+    ]
     newest: Sequence[LineTold] = lines[max(0, len(lines) - last) :]
     text = "\n".join(
         f"{line.number}. {line.question}: {line.status}, {recorded.interval_text}"

@@ -34,47 +34,25 @@ from holdfast.agents.results import (
     history_told,
 )
 from holdfast.holdout.holdout import Holdout
+from holdfast.holdout.options import (
+    AcceptOption,
+    AskSent,
+    CheckSent,
+    CostOptions,
+    GateSent,
+    GuessField,
+    QuestionField,
+    QuestionFields,
+    fields_of,
+)
 from holdfast.planner.plan import plan as make_plan
-from holdfast.service.data_set import Asking
+from holdfast.service.data_set import Asking, AskingVerb
 from holdfast.service.problems import problem_of
+from holdfast.service.wire import wire_type
 
 __all__ = ["tools_for"]
 
 _LOG = logging.getLogger(__name__)
-
-_Question = Annotated[
-    str,
-    Field(
-        description="A statistic over columns: avg(arr_delay > 15), median(x), difference(a, b)."
-    ),
-]
-_Where = Annotated[str | None, Field(description="Only among rows where this holds.")]
-_By = Annotated[list[str] | None, Field(description="For each value of one or two columns.")]
-_Bounds = Annotated[
-    tuple[float, float] | None, Field(description="The range of the value, which is cut to it.")
-]
-_HalfWidth = Annotated[float | None, Field(description="A half-width, in the answer's own unit.")]
-_Guess = Annotated[float | None, Field(description="What you think it is, in its own unit.")]
-_AtLeast = Annotated[float | None, Field(description="The claim that it is at least this.")]
-_AtMost = Annotated[float | None, Field(description="The claim that it is at most this.")]
-_Why = Annotated[
-    str | None, Field(max_length=1_000, description="Why you ask: kept in the ledger.")
-]
-_Key = Annotated[
-    str | None,
-    Field(
-        max_length=200,
-        description="A name for this call: made again with it, it is told the same.",
-    ),
-]
-_AcceptCost = Annotated[
-    int | None,
-    Field(
-        ge=1,
-        description="Of what all share: the most questions that this may take, where the price "
-        "that was named is more than one.",
-    ),
-]
 
 _FREE = ToolAnnotations(
     read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
@@ -125,6 +103,27 @@ def _problems_told(tool: _Tool) -> _Tool:
     return careful
 
 
+def _with_options(*records: type) -> Callable[[_Tool], _Tool]:
+    """Give a tool the options of a verb, as one record has them for every surface."""
+
+    def derived(tool: _Tool) -> _Tool:
+        own = inspect.signature(tool, eval_str=True)
+        kept = [each for each in own.parameters.values() if each.kind is not each.VAR_KEYWORD]
+        options = [
+            inspect.Parameter(
+                name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=inspect.Parameter.empty if kind[0] is str else None,
+                annotation=wire_type(*kind),
+            )
+            for name, kind in fields_of(*records).items()
+        ]
+        tool.__signature__ = own.replace(parameters=[*kept, *options])  # type: ignore[attr-defined]
+        return tool
+
+    return derived
+
+
 @dataclass(frozen=True, slots=True)
 class _Verbs:
     """What an agent may do; every call asks anew who calls.
@@ -141,12 +140,13 @@ class _Verbs:
         return await self._caller(context).askable.read(lambda holdout: _result(use(holdout)))
 
     async def _answer(
-        self, context: _Call, accept_cost: int | None, **asked: Any
+        self, verb: AskingVerb, context: _Call, options: dict[str, Any]
     ) -> CallToolResult:
-        caller = self._caller(context)
-        found = await caller.askable.answer(_asking(by=caller.by, **asked), accept_cost)
+        caller, accept_cost = self._caller(context), options.pop("accept_cost", None)
+        asking = Asking.of(verb, {**options, "asked_by": caller.asked_by})
+        reply = await caller.askable.answer(asking, accept_cost)
         # A table is long, and to write it down would keep everybody else waiting.
-        return await anyio.to_thread.run_sync(lambda: _result(answers_told(found)))
+        return await anyio.to_thread.run_sync(lambda: _result(answers_told(reply)))
 
     @_problems_told
     async def describe(self, context: _Call) -> Annotated[CallToolResult, DescriptionTold]:
@@ -194,94 +194,43 @@ class _Verbs:
         return await self._read(context, told)
 
     @_problems_told
-    async def cost(
-        self,
-        context: _Call,
-        question: _Question,
-        guess: _Guess = None,
-        at_least: _AtLeast = None,
-        at_most: _AtMost = None,
-        where: _Where = None,
-        by: _By = None,
-        bounds: _Bounds = None,
-        half_width: _HalfWidth = None,
-    ) -> Annotated[CallToolResult, CostTold]:
+    @_with_options(QuestionFields, GuessField, CostOptions)
+    async def cost(self, context: _Call, **options: Any) -> Annotated[CallToolResult, CostTold]:
         """What a question, or a check of it, would cost now, at most. Free; touches no data."""
-        claim = {"guess": guess, "at_least": at_least, "at_most": at_most}
-        said: dict[str, Any] = {"where": where, "bounds": bounds, "half_width": half_width}
-        asking = _asking(by, question=question, **said, **claim)
+        asking = Asking.of("ask", options)
 
         def told(holdout: Holdout) -> BaseModel:
-            found = asking.cost_of(holdout)
-            return _made(CostTold, found.to_dict(), str(found))
+            price = asking.cost_of(holdout)
+            return _made(CostTold, price.to_dict(), str(price))
 
         return await self._read(context, told)
 
     @_problems_told
-    async def check(
-        self,
-        context: _Call,
-        question: _Question,
-        guess: _Guess = None,
-        at_least: _AtLeast = None,
-        at_most: _AtMost = None,
-        where: _Where = None,
-        by: _By = None,
-        bounds: _Bounds = None,
-        half_width: _HalfWidth = None,
-        why: _Why = None,
-        key: _Key = None,
-        accept_cost: _AcceptCost = None,
-    ) -> Annotated[CallToolResult, AnswersTold]:
+    @_with_options(QuestionFields, GuessField, CheckSent, AcceptOption)
+    async def check(self, context: _Call, **options: Any) -> Annotated[CallToolResult, AnswersTold]:
         """Is it about `guess`, or on one side of a bound? Almost free when confirmed.
 
         Predict from training data first. A guess that is refuted costs as much as an ask, and more.
         """
-        claim = {"guess": guess, "at_least": at_least, "at_most": at_most}
-        said = {"where": where, "groups": by, "bounds": bounds, "half_width": half_width}
-        asked = {"question": question, "why": why, "key": key, **said, **claim}
-        return await self._answer(context, accept_cost, verb="check", **asked)
+        return await self._answer("check", context, options)
 
     @_problems_told
-    async def ask(
-        self,
-        context: _Call,
-        question: _Question,
-        where: _Where = None,
-        by: _By = None,
-        bounds: _Bounds = None,
-        half_width: _HalfWidth = None,
-        why: _Why = None,
-        key: _Key = None,
-        accept_cost: _AcceptCost = None,
-    ) -> Annotated[CallToolResult, AnswersTold]:
+    @_with_options(QuestionFields, AskSent, AcceptOption)
+    async def ask(self, context: _Call, **options: Any) -> Annotated[CallToolResult, AnswersTold]:
         """What is it? Text over the table's own columns is answered exactly, any number of times.
 
         Anything else, or with `half_width`, takes of what is left. Prefer `check` with a guess.
         """
-        said = {"where": where, "groups": by, "bounds": bounds, "half_width": half_width}
-        asked = {"question": question, "why": why, "key": key, **said}
-        return await self._answer(context, accept_cost, **asked)
+        return await self._answer("ask", context, options)
 
     @_problems_told
-    async def gate(
-        self,
-        context: _Call,
-        question: _Question,
-        at_least: _AtLeast = None,
-        at_most: _AtMost = None,
-        where: _Where = None,
-        bounds: _Bounds = None,
-        why: _Why = None,
-        key: _Key = None,
-    ) -> Annotated[CallToolResult, AnswersTold]:
+    @_with_options(QuestionField, GateSent)
+    async def gate(self, context: _Call, **options: Any) -> Annotated[CallToolResult, AnswersTold]:
         """Is it shown to be more than `at_least`, or less than `at_most`?
 
         *Shown* claims that side. *Not shown* says nothing, and is nearly free.
         """
-        said = {"where": where, "bounds": bounds, "at_least": at_least, "at_most": at_most}
-        asked = {"question": question, "why": why, "key": key, **said}
-        return await self._answer(context, None, verb="gate", **asked)
+        return await self._answer("gate", context, options)
 
     @_problems_told
     async def history(
@@ -290,12 +239,8 @@ class _Verbs:
         last: Annotated[int, Field(ge=1, le=1000, description="How many of the newest.")] = 50,
     ) -> Annotated[CallToolResult, HistoryTold]:
         """What was asked and answered so far, by everybody: known answers are free. Free."""
-        by = self._caller(context).by
-        return await self._read(context, lambda holdout: history_told(holdout, by, last))
-
-
-def _asking(groups: list[str] | None = None, **said: Any) -> Asking:
-    return Asking(groups=tuple(groups or ()), **said)
+        asked_by = self._caller(context).asked_by
+        return await self._read(context, lambda holdout: history_told(holdout, asked_by, last))
 
 
 def _made(kind: type[BaseModel], facts: dict[str, Any], text: str) -> BaseModel:

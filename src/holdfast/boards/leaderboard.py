@@ -160,12 +160,12 @@ class Leaderboard:
 
         It is the last look: nothing is compared or checked after it.
         """
-        self.holdout.final(self._last_questions(), why=why)
+        self.holdout.end.final(self._last_questions(), why=why)
         return self.standings()
 
     def final_cost(self) -> LastLookCost:
         """Cost of the last look: what it would show, and end. Free; touches no label."""
-        return self.holdout.final_cost(self._last_questions())
+        return self.holdout.end.final_cost(self._last_questions())
 
     def _last_questions(self) -> list[str]:
         submissions = self._history().submissions
@@ -275,8 +275,8 @@ class Leaderboard:
     def _named(self, full: str, frames: Mapping[str, pl.DataFrame], team: str) -> str:
         """Attach what a submission is scored by, first what follows from it, under its name."""
         for ending in sorted(frames, reverse=True):  # who is on the board can be scored
-            by = None if ending else team
-            attached = self.holdout.attach(full + ending, frames[ending], value="value", by=by)
+            owner, frame = None if ending else team, frames[ending]
+            attached = self.holdout.attach(full + ending, frame, value="value", asked_by=owner)
         return attached.column
 
     def _is_taken(self, full: str, endings: Iterable[str]) -> bool:
@@ -300,8 +300,8 @@ class Leaderboard:
                     self.metric.gain(column, leader),
                     at_least=0.0,
                     why=f"is {column} better than the leader, {leader}?",
-                    by=team,
-                    key=gate_key(column, leader),
+                    asked_by=team,
+                    request_key=gate_key(column, leader),
                 )
             except ToleranceTooTight:
                 return  # too few items differ from the leader's to show anything; nothing was spent
@@ -313,8 +313,8 @@ class Leaderboard:
             guess=claim,
             half_width=self.claim_half_width(claim),
             why=f"{team} claims {claim:g}",
-            by=team,
-            key=claim_key(column),
+            asked_by=team,
+            request_key=claim_key(column),
         )
 
 

@@ -79,7 +79,7 @@ def unproven(path: Path) -> str | None:
             "its maker for a signed one."
         )
     signers = " and ".join(f"{each.key} ({each.who})" for each in signatures)
-    return f"signed with {signers}; whose key that is, only --key KEY can compare."
+    return f"signed with {signers}; whose key that is, only --signed-by KEY can compare."
 
 
 def _signatures(facts: Any) -> tuple[Signature, ...]:

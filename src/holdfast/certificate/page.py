@@ -440,8 +440,8 @@ def _how_to_check(statement: Mapping[str, Any]) -> str:
         "every entry of the ledger. On any machine, without the rows and without the ledger, "
         "<code>holdfast audit reuse.json</code> follows the chain of hashes, derives every "
         "interval again, and compares all that is said here. The newest hash must be "
-        f'<code class="hash">{escape(statement["head"])}</code>. With <code>--key</code> and the '
-        "public key of whoever signed it, taken from where they publish it and not from this "
+        f'<code class="hash">{escape(statement["head"])}</code>. With <code>--signed-by</code> and '
+        "the public key of whoever signed it, taken from where they publish it and not from this "
         "page, it also shows that nobody else wrote it: the name and the key on this page are what "
         'its writer says.</p><p class="note">It shows no row, no '
         "place where the rows are, and no fingerprint of them that means anything without the "

@@ -49,7 +49,7 @@ def attach(
         str | None,
         typer.Option(metavar="D", help="Of what made values with protected columns: a model, say."),
     ] = None,
-    by: Annotated[str | None, typer.Option(metavar="TEXT", help="Who attaches it.")] = None,
+    asked_by: Annotated[str | None, typer.Option(metavar="WHO", help="Who attaches it.")] = None,
     separator: Separator = None,
     null: Null = None,
     flag: Flag = None,
@@ -68,11 +68,10 @@ def attach(
 
     form = form_of_text(separator, null, flag)
     written = {"--separator": separator, "--null": null, "--flag": flag}
-    require_here({"--digest": digest, "--by": by, **written})
+    require_here({"--digest": digest, "--asked-by": asked_by, **written})
     said: dict[str, Any] = {"key": key, "value": value, "bounds": read_bounds(bounds)}
-    said |= (
-        {"missing": missing} | ({"digest": digest} if digest else {}) | ({"by": by} if by else {})
-    )
+    said |= {"missing": missing} | ({"digest": digest} if digest else {})
+    said |= {"asked_by": asked_by} if asked_by else {}
     holdout = with_rows(name, data, table)
     values = _read_as_its_keys(holdout, file, key, form) if any(written.values()) else file
     found = holdout.attach(column, values, **said)
@@ -98,7 +97,7 @@ def promote(
     name: Name,
     column: Annotated[str, typer.Argument(metavar="COLUMN", help="A column that is there.")],
     why: Annotated[str | None, typer.Option(metavar="TEXT", help="Why it is promoted.")] = None,
-    by: Annotated[str | None, typer.Option(metavar="TEXT", help="Who promotes it.")] = None,
+    asked_by: Annotated[str | None, typer.Option(metavar="WHO", help="Who promotes it.")] = None,
     as_json: Json = False,
 ) -> None:
     """Name the incumbent, with which others are compared.
@@ -106,7 +105,7 @@ def promote(
     It is an entry of the ledger, costs nothing and changes no answer.
     """
     with resumed(name) as holdout:
-        found = holdout.promote(column, why=why, by=by)
+        found = holdout.promote(column, why=why, asked_by=asked_by)
     if as_json:
         show_json(found.to_dict())
         return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from holdfast.service.client import ServedHoldout
 
 __all__ = [
-    "AcceptCost",
     "accepted_cost",
     "again",
     "anywhere",
     "require_at_the_rows",
     "require_here",
     "served",
+    "with_parameters",
     "with_rows",
 ]
 
@@ -45,12 +45,6 @@ class _Place:
 
 
 _AT: ContextVar[_Place | None] = ContextVar("at", default=None)
-AcceptCost = Annotated[
-    str | None,
-    typer.Option(
-        metavar="N", help="Of a service: the most questions it may take, where that is not one."
-    ),
-]
 _Url = Annotated[
     str | None,
     typer.Option(
@@ -71,11 +65,29 @@ def anywhere(command: Callable[_P, None]) -> Callable[_P, None]:
             _AT.set(_Place(url, ended))
             command(*given, **said)
 
-    known, hints = signature(command), get_type_hints(command, include_extras=True)
-    parameters = [each.replace(annotation=hints[name]) for name, each in known.parameters.items()]
     option = Parameter("url", Parameter.KEYWORD_ONLY, default=None, annotation=_Url)
-    run.__annotations__ = {**hints, "url": _Url}
-    run.__signature__ = known.replace(parameters=[*parameters, option])  # type: ignore[attr-defined]
+    return with_parameters(run, command, [option])
+
+
+def with_parameters(
+    run: Callable[_P, None], command: Callable[..., None], more: Sequence[Parameter]
+) -> Callable[_P, None]:
+    """Show a command with the parameters that another function has, and with `more`."""
+    known, hints = signature(command), get_type_hints(command, include_extras=True)
+    own = [
+        each.replace(annotation=hints[name])
+        for name, each in known.parameters.items()
+        if each.kind is not Parameter.VAR_KEYWORD
+    ]
+    parameters = [
+        each.replace(kind=Parameter.KEYWORD_ONLY) if each.default is not Parameter.empty else each
+        for each in own
+    ]
+    first = [each for each in parameters if each.kind is not Parameter.KEYWORD_ONLY]
+    rest = [each for each in parameters if each.kind is Parameter.KEYWORD_ONLY]
+    in_order = [*first, *more, *rest] if len(more) > 1 else [*first, *rest, *more]
+    run.__annotations__ = {each.name: each.annotation for each in in_order}
+    run.__signature__ = known.replace(parameters=in_order)  # type: ignore[attr-defined]
     return run
 
 

@@ -40,13 +40,13 @@ def final(
     """
     require_at_the_rows(_ENDS)
     if dry_run:
-        cost = resumed(name).final_cost(questions)
+        cost = resumed(name).end.final_cost(questions)
         if as_json:
             show_json(cost.to_dict())
             return
         typer.echo(f"{cost}\n\nNext: the same without --dry-run, to look.")
         return
-    answers = opened(name, data, table).final(questions, why=why)
+    answers = opened(name, data, table).end.final(questions, why=why)
     if as_json:
         show_json([answer.to_dict() for answer in answers])
         return
@@ -79,13 +79,13 @@ def reveal(
     """
     require_at_the_rows(_ENDS)
     if dry_run:
-        cost = resumed(name).reveal_cost(statistic)
+        cost = resumed(name).end.reveal_cost(statistic)
         if as_json:
             show_json(cost.to_dict())
             return
         typer.echo(f"{cost}\n\nNext: the same without --dry-run, to look.")
         return
-    answer = opened(name, data, table).reveal(statistic, why=why)
+    answer = opened(name, data, table).end.reveal(statistic, why=why)
     if as_json:
         show_json(answer.to_dict())
         return

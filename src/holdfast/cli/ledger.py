@@ -226,7 +226,7 @@ def audit(
     ],
     data: Data = None,
     table: TableName = None,
-    key: Annotated[
+    signed_by: Annotated[
         str | None,
         typer.Option(
             metavar="KEY", help="Of a certificate: the public key that it must be signed with."
@@ -238,7 +238,7 @@ def audit(
 
     Every interval is derived again from the ledger alone; the data is read for its fingerprint,
     and for what the ledger says of it. A certificate carries all the ledger's entries, and needs
-    neither ledger nor data; who wrote it is told by --key alone.
+    neither ledger nor data; who wrote it is told by --signed-by alone.
     """
     from holdfast.certificate.checking import is_certificate
 
@@ -246,12 +246,14 @@ def audit(
     there = served(name)
     path = ledger_path(name) if there is None else None
     copied = isinstance(path, Path) and is_certificate(path)
-    if key is not None and not copied:
-        raise InvalidArgument("--key is for certificates, which are signed; leave it out here.")
+    if signed_by is not None and not copied:
+        raise InvalidArgument(
+            "--signed-by is for certificates, which are signed; leave it out here."
+        )
     if there is not None:
         findings, passed_over = _of_service(there)
     elif isinstance(path, Path) and copied:
-        findings, passed_over = _of_certificate(path, data, key)
+        findings, passed_over = _of_certificate(path, data, signed_by)
     else:
         findings, passed_over = _of_ledger(name, data, table)
     fine = all(finding.fine for finding in findings)

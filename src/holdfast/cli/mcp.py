@@ -23,7 +23,7 @@ def mcp(
         str | None,
         typer.Option(metavar="FILE", help="Other rows: what they say is checked before an ask."),
     ] = None,
-    by: Annotated[
+    asked_by: Annotated[
         str | None,
         typer.Option(metavar="WHO", help="Who asks, for the ledger (default: your user's name)."),
     ] = None,
@@ -43,7 +43,7 @@ def mcp(
     """
     path = ledger_path(name)
     if as_json:
-        words = {"--train": train, "--by": by, "--data": data, "--table": table}
+        words = {"--train": train, "--asked-by": asked_by, "--data": data, "--table": table}
         show_json(_configuration(Path(path), words))
         return
     with require.installed("servers for agents", "mcp"):
@@ -51,7 +51,7 @@ def mcp(
     from holdfast.agents.calling import Agent
 
     with opened(name, data, table, train) as holdout:
-        caller = Agent(holdout, by or _user())
+        caller = Agent(holdout, asked_by or _user())
         server_of(lambda _: caller, holdout.name).run("stdio")
 
 

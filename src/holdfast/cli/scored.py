@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
@@ -13,7 +14,6 @@ import typer
 from holdfast import require
 from holdfast.cli.commands import read_number, show_json
 from holdfast.errors import InvalidArgument
-from holdfast.question.declaring import bounds_pair
 from holdfast.wording import plural
 
 if TYPE_CHECKING:
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from holdfast.holdout.holdout import Holdout
 
 __all__ = ["FileOfScores", "gate_scores"]
+
+_COMPARED = ("where", "differing", "why", "asked_by", "request_key")  # options of a comparison
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,10 +99,7 @@ class FileOfScores:
 def gate_scores(
     holdout: Holdout,
     said: FileOfScores,
-    bounds: tuple[str, str] | None,
-    where: str | None,
-    why: str | None,
-    differing: float | None,
+    options: Mapping[str, Any],
     *,
     dry_run: bool,
     as_json: bool,
@@ -110,25 +109,27 @@ def gate_scores(
     """Submit the scores of a file and compare them; whether the candidate is to be promoted."""
     from holdfast.evals.gate import EvalGate
 
-    ends = tuple(read_number("bounds", end) for end in bounds or ("0", "1"))
-    gate = EvalGate.over(holdout, bounds_pair(ends) if bounds else bool)
+    bounds = options.get("bounds")
+    gate = EvalGate.over(holdout, bounds or bool)
     for what, file in (("json_file", json_file), ("summary", summary)):
         _require_writable(what, file)
     margin, against = said.margin, None if said.first else gate.opponent(said.against)
-    scores = said.read(gate.key, bounds_pair(ends))
+    scores = said.read(gate.key, bounds or (0.0, 1.0))
     name = said.name(scores)
     if against is not None:
         gate.require_comparable(name, scores, against)
     if dry_run:
         _rehearse(gate, name, scores, none_worse=margin["no_worse_than"] is not None)
         return True
-    gate.submit(name, scores, said.digest, missing=said.missing)
+    why, asked_by = options.get("why"), options.get("asked_by")
+    gate.submit(name, scores, said.digest, asked_by=asked_by, missing=said.missing)
     if said.first:
-        gate.promote(name, why=why or "the first")
+        gate.promote(name, why=why or "the first", asked_by=asked_by)
         typer.echo(f"{name} is the incumbent; nothing was compared.")
         typer.echo(f"\nNext: holdfast gate {quote(holdout.name)} FILE")
         return True
-    verdict = gate.compare(name, against, where=where, differing=differing, why=why, **margin)
+    compared = {each: options[each] for each in _COMPARED if each in options}
+    verdict = gate.compare(name, against, **compared, **margin)
     if json_file is not None:
         told = json.dumps(verdict.to_dict(), indent=2, ensure_ascii=False)
         Path(json_file).write_text(f"{told}\n", encoding="utf-8")

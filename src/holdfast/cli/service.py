@@ -261,7 +261,7 @@ def retire(
 ) -> None:
     """End a ledger for good: nothing new; repeats stay free."""
     holdout = resumed(name)
-    holdout.retire(why=why, successor=successor)
+    holdout.end.retire(why=why, successor=successor)
     if as_json:
         show_json(holdout.budget.to_dict())
         return

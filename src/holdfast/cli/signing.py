@@ -85,7 +85,7 @@ def countersign(
     if as_json:
         show_json({"output": file, "signatures": [each.to_dict() for each in found.signatures]})
         return
-    typer.echo(f"{found}\n\nNext: holdfast audit {quote(file)} --key {mine.public}")
+    typer.echo(f"{found}\n\nNext: holdfast audit {quote(file)} --signed-by {mine.public}")
 
 
 def known_key(file: str | None) -> SigningKey | None:

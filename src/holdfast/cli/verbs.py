@@ -2,23 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from functools import wraps
+from inspect import Parameter
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from holdfast.cli.commands import Json, app, read_bounds, read_number, show_json
 from holdfast.cli.elsewhere import (
-    AcceptCost,
     accepted_cost,
     again,
     anywhere,
     require_at_the_rows,
     require_here,
     served,
+    with_parameters,
     with_rows,
 )
 from holdfast.cli.ledgers import Data, Name, TableName, opened, resumed
 from holdfast.errors import InvalidArgument
+from holdfast.holdout.options import (
+    AcceptOption,
+    AskOptions,
+    CheckOptions,
+    CostOptions,
+    GateOptions,
+    GuessField,
+    QuestionFields,
+    fields_of,
+)
 from holdfast.statistics import call
 
 if TYPE_CHECKING:
@@ -32,168 +45,152 @@ NOT_SHOWN = 5  # the exit code
 # What a difference was judged to be, as a script is told it.
 _JUDGED: dict[Judgement, int] = {"better": 0, "cannot tell": NOT_SHOWN, "worse": 6}
 
-_QuestionText = Annotated[
-    str,
-    typer.Argument(
-        metavar="QUESTION",
-        help='A statistic, such as "avg(arr_delay > 15)", "median(distance)" or '
-        '"auc(score, late)".',
-    ),
-]
-_Where = Annotated[
-    str | None,
-    typer.Option(metavar="CONDITION", help="Only among rows like these: \"origin = 'JFK'\"."),
-]
+_HERE = ("discover", "top", "differing", "asked_by")  # options that no service takes
+_PRICED = {*fields_of(CostOptions), "guess", "discover"}
+_QUESTION, _BY, _GUESS, _ACCEPT_COST = (
+    option for _, option in fields_of(QuestionFields, GuessField, AcceptOption).values()
+)
+_QuestionText = Annotated[str, typer.Argument(metavar="QUESTION", help=_QUESTION.help)]
 _By = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="COLUMN",
-        help="For each value of a column that is declared, or known from other rows. Twice for two "
-        'columns; "avg(x) by origin, month" says the same.',
-    ),
+    list[str] | None, typer.Option(metavar=_BY.metavar, help=f"{_BY.help} Repeat for two columns.")
 ]
-_Bounds = Annotated[
-    tuple[str, str] | None,
-    typer.Option(metavar="LOW HIGH", help="The range of the value; it is cut to it."),
-]
-_Better = Annotated[
-    Literal["higher", "lower"] | None,
-    typer.Option(
-        help="Of a difference: say whether the first is better (exit code 0), worse (6), or cannot "
-        "tell (5)."
-    ),
+_AcceptCost = Annotated[
+    str | None, typer.Option(metavar=_ACCEPT_COST.metavar, help=_ACCEPT_COST.help)
 ]
 _DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what it would cost; ask nothing.")]
-_Why = Annotated[str | None, typer.Option(metavar="TEXT", help="Why you ask; kept in the ledger.")]
-_Tolerance = Annotated[
-    str | None,
-    typer.Option(metavar="X", help="Another half-width than the declared one (part of the range)."),
-]
-_HalfWidth = Annotated[
-    str | None,
-    typer.Option(metavar="X", help="The same in the unit of the answer: 6, of minutes."),
-]
+
+
+def _as_it_is(_: str, value: Any) -> Any:
+    return value
+
+
+_Better = Literal["higher", "lower"] | None
+# How the value of an option is typed, and how it is read.
+_TYPED: Mapping[Any, tuple[Any, Callable[[str, Any], Any]]] = {
+    str | None: (str | None, _as_it_is),
+    float | None: (str | None, read_number),
+    int | None: (str | None, read_number),
+    bool: (bool, _as_it_is),
+    _Better: (_Better, _as_it_is),
+    tuple[float, float] | None: (tuple[str, str] | None, lambda _, bounds: read_bounds(bounds)),
+}
+
+
+def _with_options(record: type) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the options of a verb, as one record has them; it gets those that are said."""
+    kinds = fields_of(record)
+
+    def derived(command: Callable[..., None]) -> Callable[..., None]:
+        @wraps(command)
+        def run(*given: Any, **words: Any) -> None:
+            for name, (kind, _) in kinds.items():
+                _, read = _TYPED[kind]
+                value = read(name, words.pop(name))
+                if value is not None and value is not False:
+                    words[name] = value
+            command(*given, **words)
+
+        options = [
+            Parameter(
+                name,
+                Parameter.KEYWORD_ONLY,
+                default=False if kind is bool else None,
+                annotation=Annotated[
+                    _TYPED[kind][0],
+                    typer.Option(
+                        f"--{name.replace('_', '-')}", metavar=option.metavar, help=option.help
+                    ),
+                ],
+            )
+            for name, (kind, option) in kinds.items()
+        ]
+        return with_parameters(run, command, options)
+
+    return derived
 
 
 @app.command(
     help="Ask a question without a guess.\n\n"
-    f'Statistics: {", ".join(["avg", *call.__all__])}; add "where ..." for rows like these.',
+    f'Statistics: {", ".join(["avg", *call.__all__])}; add "where ..." for rows like these. With '
+    "--better the exit code says what a difference is: 0 better, 6 worse, 5 cannot tell.",
     epilog="Example: holdfast ask flights \"avg(arr_delay > 15) where origin = 'JFK'\"",
 )
 @anywhere
+@_with_options(AskOptions)
 def ask(
     name: Name,
     question: _QuestionText,
-    where: _Where = None,
     by: _By = None,
-    bounds: _Bounds = None,
-    better: _Better = None,
     train: Annotated[
         str | None, typer.Option(metavar="FILE", help="Other rows, to guess from by itself.")
     ] = None,
     guesser: Annotated[
         str | None, typer.Option(metavar="NAME", help="Who guesses: a name of docs/guessers.md.")
     ] = None,
-    discover: Annotated[
-        bool,
-        typer.Option(
-            "--discover",
-            help="Find the groups in the protected rows. This ends asks and checks for good; "
-            "described questions stay.",
-        ),
-    ] = False,
-    top: Annotated[
-        str | None, typer.Option(metavar="K", help="Of discovered groups, the K largest.")
-    ] = None,
-    why: _Why = None,
-    tolerance: _Tolerance = None,
-    half_width: _HalfWidth = None,
-    accept_cost: AcceptCost = None,
+    accept_cost: _AcceptCost = None,
     dry_run: _DryRun = False,
     data: Data = None,
     table: TableName = None,
     as_json: Json = False,
+    **options: Any,
 ) -> None:
     """Ask a question without a guess."""
-    from holdfast.statistics.bind import question_of
-
-    asked = question_of(question, where=where, by=by, bounds=read_bounds(bounds), better=better)
-    require_here({"--train": train, "--guesser": guesser, "--discover": discover, "--top": top})
-    wanted = _wanted(tolerance, half_width) | ({"discover": True} if discover else {})
+    asked = _worded(question, by, options)
+    _require_sent(options, {"--train": train, "--guesser": guesser})
     if dry_run:
-        _show_cost(served(name) or resumed(name, train, guesser), asked, as_json, **wanted)
+        _show_cost(served(name) or resumed(name, train, guesser), asked, as_json, options)
         return
-    if top is not None:
-        wanted["top"] = read_number("top", top)
-    found = with_rows(name, data, table, train, guesser).ask(
-        asked, why=why, **wanted, **accepted_cost(accept_cost)
-    )
-    _show(name, found, as_json)
-    _end_as_judged(found)
+    holdout = with_rows(name, data, table, train, guesser)
+    reply = holdout.ask(asked, **options, **accepted_cost(accept_cost))
+    _show(name, reply, as_json)
+    _end_as_judged(reply)
 
 
 @app.command(
     epilog='Example: holdfast check flights "avg(arr_delay > 15)" --guess 0.237 --why "baseline"',
 )
 @anywhere
+@_with_options(CheckOptions)
 def check(
     name: Name,
     question: _QuestionText,
-    guess: Annotated[
-        str | None, typer.Option(metavar="X", help="What you think it is, in its own unit.")
-    ] = None,
+    guess: Annotated[str | None, typer.Option(metavar=_GUESS.metavar, help=_GUESS.help)] = None,
     guess_from: Annotated[
         str | None, typer.Option(metavar="FILE", help="Other rows, to compute the guess from.")
     ] = None,
-    at_most: Annotated[
-        str | None, typer.Option(metavar="X", help="Check one side: at most this.")
-    ] = None,
-    at_least: Annotated[
-        str | None, typer.Option(metavar="X", help="Check one side: at least this.")
-    ] = None,
-    where: _Where = None,
     by: _By = None,
-    bounds: _Bounds = None,
-    better: _Better = None,
-    why: _Why = None,
-    tolerance: _Tolerance = None,
-    half_width: _HalfWidth = None,
-    accept_cost: AcceptCost = None,
+    accept_cost: _AcceptCost = None,
     dry_run: _DryRun = False,
     data: Data = None,
     table: TableName = None,
     as_json: Json = False,
+    **options: Any,
 ) -> None:
     """Check a guess: almost free when confirmed.
 
     A guess that is not confirmed is answered: by its description, or as an ask is. The same
     statistics as for ask.
     """
-    from holdfast.statistics.bind import question_of
-
-    asked = question_of(question, where=where, by=by, bounds=read_bounds(bounds), better=better)
-    if [guess, guess_from, at_most, at_least].count(None) != 3:
+    asked = _worded(question, by, options)
+    sides = [options.get("at_most"), options.get("at_least")]
+    if [guess, guess_from, *sides].count(None) != 3:
         raise InvalidArgument("check takes one of --guess, --guess-from, --at-most and --at-least.")
-    claim: dict[str, Any] = {
-        "guess": read_number("guess", guess) if guess_from is None else guess_from,
-        "at_most": read_number("at_most", at_most),
-        "at_least": read_number("at_least", at_least),
-    }
-    require_here({"--guess-from": guess_from})
-    wanted = _wanted(tolerance, half_width)
+    options["guess"] = read_number("guess", guess) if guess_from is None else guess_from
+    _require_sent(options, {"--guess-from": guess_from})
     if dry_run:
-        _show_cost(served(name) or resumed(name), asked, as_json, **wanted, **claim)
+        _show_cost(served(name) or resumed(name), asked, as_json, options)
         return
     accepted = accepted_cost(accept_cost)
-    found = with_rows(name, data, table).check(asked, why=why, **wanted, **claim, **accepted)
-    _show(name, found, as_json)
-    _end_as_judged(found)
+    reply = with_rows(name, data, table).check(asked, **options, **accepted)
+    _show(name, reply, as_json)
+    _end_as_judged(reply)
 
 
 @app.command(
     epilog='Example: holdfast gate reviews "difference(v7 = label, v6 = label)" --at-least 0',
 )
 @anywhere
+@_with_options(GateOptions)
 def gate(
     name: Name,
     question: Annotated[
@@ -205,18 +202,6 @@ def gate(
             "or JSONL.",
         ),
     ],
-    at_least: Annotated[
-        str | None, typer.Option(metavar="X", help="Show that it is more than this.")
-    ] = None,
-    at_most: Annotated[
-        str | None, typer.Option(metavar="X", help="Show that it is less than this.")
-    ] = None,
-    differing: Annotated[
-        str | None,
-        typer.Option(metavar="X", help="The share of rows that you think differ; known if public."),
-    ] = None,
-    where: _Where = None,
-    bounds: _Bounds = None,
     against: Annotated[
         str | None,
         typer.Option(metavar="NAME", help="Of a file: compare with this one, not the incumbent."),
@@ -271,11 +256,11 @@ def gate(
         str | None,
         typer.Option(metavar="FILE", help="Of a file: add the verdict there as a Markdown table."),
     ] = None,
-    why: _Why = None,
     dry_run: _DryRun = False,
     data: Data = None,
     table: TableName = None,
     as_json: Json = False,
+    **options: Any,
 ) -> None:
     """Show that something is better: a "no" is nearly free.
 
@@ -283,8 +268,8 @@ def gate(
     and compared item by item with the incumbent or with another submission.
     """
     from holdfast.cli.scored import FileOfScores, gate_scores
-    from holdfast.statistics.bind import question_of
 
+    sides = [options.get("at_least"), options.get("at_most")]
     said = FileOfScores(
         question,
         called,
@@ -301,7 +286,7 @@ def gate(
         first=first,
     )
     if said.is_file:
-        if not (at_least is at_most is None):
+        if sides != [None, None]:
             raise InvalidArgument(
                 "--at-least and --at-most are for questions; of a file of scores say --min-gain or "
                 "--no-worse-than."
@@ -313,10 +298,7 @@ def gate(
         shown = gate_scores(
             opened(name, data, table),
             said,
-            bounds,
-            where,
-            why,
-            read_number("differing", differing),
+            options,
             dry_run=dry_run,
             as_json=as_json,
             json_file=json_file,
@@ -326,35 +308,38 @@ def gate(
             raise typer.Exit(NOT_SHOWN)
         return
     said.require_nothing(json_file, summary)
-    asked: Any = question_of(question, where=where, bounds=read_bounds(bounds))
-    if [at_least, at_most].count(None) != 1:
+    asked = _worded(question, None, options)
+    if sides.count(None) != 1:
         raise InvalidArgument("gate takes one of --at-least and --at-most, such as --at-least 0.")
-    claim: dict[str, Any] = {
-        "at_most": read_number("at_most", at_most),
-        "at_least": read_number("at_least", at_least),
-    }
-    require_here({"--differing": differing})
+    _require_sent(options, {})
     if dry_run:
-        _show_cost(served(name) or resumed(name), asked, as_json, gate=True, **claim)
+        _show_cost(served(name) or resumed(name), asked, as_json, options, gate=True)
         return
-    if differing is not None:
-        claim["differing"] = read_number("differing", differing)
-    found = with_rows(name, data, table).gate(asked, why=why, **claim)
-    _show(name, found, as_json)
-    if found.recorded.status != "shown":
+    answer = with_rows(name, data, table).gate(asked, **options)
+    _show(name, answer, as_json)
+    if answer.recorded.status != "shown":
         raise typer.Exit(NOT_SHOWN)
 
 
-def _wanted(tolerance: str | None, half_width: str | None) -> dict[str, Any]:
-    """The half-width that is named, as the verbs take it."""
-    return {
-        "tolerance": read_number("tolerance", tolerance),
-        "half_width": read_number("half_width", half_width),
-    }
+def _worded(question: str, by: list[str] | None, options: dict[str, Any]) -> Any:
+    """The question with what the options say of it, which are taken out of them."""
+    from holdfast.statistics.bind import question_of
+
+    wording = {name: options.pop(name, None) for name in ("where", "bounds", "better")}
+    return question_of(question, by=by or None, **wording)
 
 
-def _show_cost(holdout: Any, asked: Any, as_json: bool, **said: Any) -> None:
-    cost = holdout.cost(asked, **said)
+def _require_sent(options: dict[str, Any], files: dict[str, object]) -> None:
+    """Refuse what a service is never told: files, who asks, what is thought of the rows."""
+    named = {f"--{each.replace('_', '-')}": options.get(each) for each in _HERE}
+    require_here({**files, **named})
+
+
+def _show_cost(
+    holdout: Any, asked: Any, as_json: bool, options: dict[str, Any], **said: Any
+) -> None:
+    taken = {name: value for name, value in options.items() if name in _PRICED}
+    cost = holdout.cost(asked, **taken, **said)
     if as_json:
         show_json(cost.to_dict())
         return

@@ -100,7 +100,13 @@ class EvalGate:
         return None if name is None else name.removesuffix(_suffix(next(iter(self._ranges))))
 
     def submit(
-        self, name: str, scores: Any, digest: str | None = None, **how: Unpack[HowToRead]
+        self,
+        name: str,
+        scores: Any,
+        digest: str | None = None,
+        *,
+        asked_by: str | None = None,
+        **how: Unpack[HowToRead],
     ) -> None:
         """The scores of a candidate: a mapping, a Series, a table, or the file of a log.
 
@@ -122,7 +128,7 @@ class EvalGate:
         for submitted in submissions.values():
             self._require_task(name, submitted.scoring.get("task"))
         for scorer, submitted in submissions.items():
-            self._attach(name, scorer, submitted, digest)
+            self._attach(name, scorer, submitted, digest, asked_by)
 
     def compare(
         self,
@@ -135,6 +141,8 @@ class EvalGate:
         where: str | None = None,
         differing: float | None = None,
         why: str | None = None,
+        asked_by: str | None = None,
+        request_key: str | None = None,
     ) -> Verdict:
         """Is the candidate better than the incumbent, by more than `min_gain`? One counted look.
 
@@ -157,8 +165,14 @@ class EvalGate:
         question, least = _claim(
             column.name, opponent_column.name, self._ranges[scorer], margin, self._condition(where)
         )
-        reason = why or f"{candidate} against {against}"
-        answer = self.holdout.gate(question, at_least=least, differing=differing, why=reason)
+        answer = self.holdout.gate(
+            question,
+            at_least=least,
+            differing=differing,
+            why=why or f"{candidate} against {against}",
+            asked_by=asked_by,
+            request_key=request_key,
+        )
         return Verdict(
             candidate=candidate,
             incumbent=against,
@@ -221,9 +235,10 @@ class EvalGate:
             self.promote(candidate, why=f"{verdict.claim}, receipt {verdict.receipt[:12]}")
         return verdict
 
-    def promote(self, name: str, why: str | None = None) -> None:
+    def promote(self, name: str, why: str | None = None, *, asked_by: str | None = None) -> None:
         """Make a submission the incumbent, whatever was shown: to begin with, or by decision."""
-        self.holdout.promote(self._column(name, next(iter(self._ranges))).name, why=why)
+        column = self._column(name, next(iter(self._ranges)))
+        self.holdout.promote(column.name, why=why, asked_by=asked_by)
 
     def history(self) -> list[Recorded]:
         """The lines of the ledger that are comparisons, in order."""
@@ -275,7 +290,12 @@ class EvalGate:
             )
 
     def _attach(
-        self, name: str, scorer: str | None, submitted: Submission, digest: str | None
+        self,
+        name: str,
+        scorer: str | None,
+        submitted: Submission,
+        digest: str | None,
+        asked_by: str | None,
     ) -> None:
         column, run = name + _suffix(scorer), digest or submitted.run
         # What is declared to be made by others is not compared with what has its name.
@@ -287,6 +307,7 @@ class EvalGate:
             missing=submitted.missing,
             digest=None if run is None else _identity(run, submitted.scoring) + _suffix(scorer),
             scoring={**submitted.scoring, **declared},
+            asked_by=asked_by,
         )
         self._unmatched[column] = submitted.unmatched
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import TypedDict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 from holdfast import require
 from holdfast.described.question import sure_half_width
@@ -35,8 +35,7 @@ from holdfast.statistics.statistic import Statistic
 from holdfast.theory.base.intervals import Interval
 
 __all__ = [
-    "Said",
-    "Saying",
+    "CallTerms",
     "answers_to",
     "better_of",
     "is_silent",
@@ -44,6 +43,8 @@ __all__ = [
     "several",
     "told_before",
 ]
+
+_TERMS = ("why", "asked_by", "request_key", "tolerance", "half_width")
 
 
 # Answers that could only be the whole range: told before they are asked, from public numbers.
@@ -182,30 +183,27 @@ def _in_unit(part: Statistic, low: float, high: float) -> Estimate:
     return Estimate(first + (last - first) / 2, Interval(first, last))
 
 
-class Saying(TypedDict, total=False):
-    """What may be said with every verb."""
-
-    why: str | None
-    tolerance: float | None
-    half_width: float | None
-    by: str | None
-    key: str | None
-
-
 @dataclass(frozen=True, slots=True)
-class Said:
-    """What is said with a call beside its questions: why, by whom, its own key, the half-width."""
+class CallTerms:
+    """What is said with a call beside its questions: why, by whom, its request key, its width."""
 
-    why: str | None
-    by: str | None
-    key: str | None
-    width: NamedWidth
+    why: str | None = None
+    asked_by: str | None = None
+    request_key: str | None = None
+    width: NamedWidth = field(default_factory=NamedWidth)
 
     def __post_init__(self) -> None:
-        for name in ("why", "by", "key"):
+        for name in ("why", "asked_by", "request_key"):
             value = getattr(self, name)
             if value is not None and not isinstance(value, str):
                 raise InvalidArgument(f"{name} is {value!r}; it must be text.")
+
+    @classmethod
+    def of(cls, options: Mapping[str, object]) -> CallTerms:
+        """Those of a verb's options."""
+        given: dict[str, Any] = {name: options.get(name) for name in _TERMS}
+        width = NamedWidth(given.pop("tolerance"), given.pop("half_width"))
+        return cls(**given, width=width)
 
     def requests(
         self,
@@ -228,8 +226,8 @@ class Said:
                 tolerance,
                 better,
                 self.why,
-                self.by,
-                self.key,
+                self.asked_by,
+                self.request_key,
                 table,
                 is_single(question) and question.unbounded,
             )

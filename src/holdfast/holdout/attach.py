@@ -65,18 +65,18 @@ class Bringing:
         return self == Bringing(Fields(self.fields.name))
 
 
-def attach_column(desk: Desk, values: Any, how: Bringing, by: str | None) -> AttachedColumn:
+def attach_column(desk: Desk, values: Any, how: Bringing, asked_by: str | None) -> AttachedColumn:
     """The column of these values under a name; written unless it is there already."""
     name = checked_name(how.fields.name)
-    if by is not None:
-        require.text("by", by)
+    if asked_by is not None:
+        require.text("asked_by", asked_by)
     if isinstance(values, Computed):
         if not how.is_bare:
             raise InvalidArgument(
                 "attach is told key, value, bounds, missing or digest of what holdfast.computed "
                 "computes; say bounds and digest there, and leave the others out."
             )
-        return _attach_function(desk, name, values, by)
+        return _attach_function(desk, name, values, asked_by)
     if callable(values):
         raise InvalidArgument(
             "values is a function; say which columns it reads and its bounds: "
@@ -86,7 +86,7 @@ def attach_column(desk: Desk, values: Any, how: Bringing, by: str | None) -> Att
         declared_digest(how.digest)
     found = column_values(values, desk.protected.order, how.fields, missing=how.missing)
     if how.digest is None and how.scoring is None:
-        return _attach_submitted(desk, name, found, how.bounds, by)
+        return _attach_submitted(desk, name, found, how.bounds, asked_by)
     if how.bounds is None:
         raise InvalidArgument(
             "values come with a digest and without bounds; what was made with protected columns "
@@ -95,7 +95,7 @@ def attach_column(desk: Desk, values: Any, how: Bringing, by: str | None) -> Att
     bounds = declared_bounds(how.bounds)
     scores = scores_in(bounds, found)
     # Whoever declares what made them says that it was one program, for all rows alike.
-    new = _new_computed(name, how.digest or f"name {name}", bounds, by, keyless=True)
+    new = _new_computed(name, how.digest or f"name {name}", bounds, asked_by, keyless=True)
     if how.scoring is not None:
         new = replace(new, scoring=_with_keyed_items(desk, how.scoring))
         again = _brought_again(desk, new, scores, is_named_only=how.digest is None)
@@ -143,14 +143,16 @@ def _attach_submitted(
     name: str,
     found: ColumnValues,
     bounds: ScoreBounds | None,
-    by: str | None,
+    asked_by: str | None,
 ) -> AttachedColumn:
     declared, digest = _declared(name, found, bounds), found.digest()
-    new = AttachedColumn(name, name, "submitted", digest, found.type, declared, now(), by)
+    new = AttachedColumn(name, name, "submitted", digest, found.type, declared, now(), asked_by)
     return _entered(desk, new, lambda: desk.protected.keep(digest, found))
 
 
-def _attach_function(desk: Desk, name: str, asked: Computed, by: str | None) -> AttachedColumn:
+def _attach_function(
+    desk: Desk, name: str, asked: Computed, asked_by: str | None
+) -> AttachedColumn:
     """A column that a function computes; tried on invented rows before there is an entry."""
     desk.refresh()
     function, order = asked.named(name), desk.protected.order
@@ -159,15 +161,15 @@ def _attach_function(desk: Desk, name: str, asked: Computed, by: str | None) -> 
     rows()  # columns that it reads, and that are not there, are named before there is an entry
     key, attached = desk.transcript.terms.key, desk.transcript.attached
     keyless = attached.keyless(key, function.columns)
-    new = _new_computed(name, asked.digest, asked.bounds, by, keyless=keyless)
+    new = _new_computed(name, asked.digest, asked.bounds, asked_by, keyless=keyless)
     return _attach_computed(desk, new, lambda: computed_values(rows(), order, function, asked.type))
 
 
 def _new_computed(
-    name: str, digest: str | None, bounds: Range | None, by: str | None, *, keyless: bool
+    name: str, digest: str | None, bounds: Range | None, asked_by: str | None, *, keyless: bool
 ) -> AttachedColumn:
     type_ = type_within(bounds)
-    return AttachedColumn(name, name, "computed", digest, type_, bounds, now(), by, keyless)
+    return AttachedColumn(name, name, "computed", digest, type_, bounds, now(), asked_by, keyless)
 
 
 def _attach_computed(
@@ -205,9 +207,9 @@ def _entered(
     return desk.transcript.attached.columns[new.name]
 
 
-def promote_column(desk: Desk, name: str, why: str | None, by: str | None) -> Promotion:
+def promote_column(desk: Desk, name: str, why: str | None, asked_by: str | None) -> Promotion:
     """The column that others are compared with from now on: any of the table, or attached."""
-    for what, text in (("why", why), ("by", by)):
+    for what, text in (("why", why), ("asked_by", asked_by)):
         if text is not None:
             require.text(what, text)
     desk.refresh()
@@ -222,7 +224,7 @@ def promote_column(desk: Desk, name: str, why: str | None, by: str | None) -> Pr
             "it again in the same way first."
         )
     column = name if attached is None else attached.column
-    new = Promotion(name, column, why, by, now())
+    new = Promotion(name, column, why, asked_by, now())
 
     def entry() -> list[Body]:
         last = desk.transcript.attached.incumbent

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from holdfast.errors import HoldfastError
 from holdfast.holdout.answer import Answer
-from holdfast.holdout.ask import Said, answers_to, better_of, told_before
+from holdfast.holdout.ask import CallTerms, answers_to, better_of, told_before
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.groups import knowing
 from holdfast.holdout.guess import Guess
@@ -26,14 +26,14 @@ __all__ = ["Waiting", "answered_together"]
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """One person's call: a question with one answer, what is guessed of it, and what is said.
+    """One person's call: a question with one answer, what is guessed of it, and its terms.
 
     `text` is what the question was read from, where that says all of it.
     """
 
     question: Question
     guess: Guess
-    said: Said
+    terms: CallTerms
     text: str | None = None
 
 
@@ -67,11 +67,11 @@ def answered_together(desk: Desk, calls: Sequence[Waiting]) -> list[Answer | Hol
 
 
 def _ready(desk: Desk, call: Waiting) -> _Ready:
-    describe = call.guess.verb == "ask" and not call.said.width.is_named
+    describe = call.guess.verb == "ask" and not call.terms.width.is_named
     groups = knowing(desk, None)
     found = bound_to(desk, call.question, groups, describe=describe, text=call.text)
     one = one_answer_of(found)
-    (request,) = call.said.requests(desk, [one], [better_of(call.question)], call.guess)
+    (request,) = call.terms.requests(desk, [one], [better_of(call.question)], call.guess)
     return _Ready(call.guess, one, request)
 
 

@@ -16,11 +16,12 @@ from typing import Any
 from holdfast.described.question import DescribedQuestion, sure_half_width
 from holdfast.errors import InvalidArgument, InvalidQuestion
 from holdfast.holdout.answer import Answer
-from holdfast.holdout.ask import Said, several
-from holdfast.holdout.desk import Desk
+from holdfast.holdout.ask import CallTerms, several
+from holdfast.holdout.desk import Desk, retire
 from holdfast.holdout.groups import knowing
 from holdfast.holdout.guess import Guess
-from holdfast.holdout.request import NamedWidth, bound_to, one_answer_of
+from holdfast.holdout.options import takes
+from holdfast.holdout.request import bound_to, one_answer_of
 from holdfast.holdout.search import require_late
 from holdfast.ledger.chain import now
 from holdfast.ledger.dictionaries import LAST_LOOK, Dictionary, late_question
@@ -38,6 +39,7 @@ from holdfast.statistics.statistic import Statistic
 from holdfast.wording import plural
 
 __all__ = [
+    "Ending",
     "LastLookCost",
     "RevealCost",
     "cost_of_last_look",
@@ -47,19 +49,57 @@ __all__ = [
 ]
 
 
-def last_look(
-    desk: Desk, questions: Iterable[Question], why: str | None, by: str | None
-) -> list[Answer]:
+class Ending:
+    """The verbs that end a ledger, for asks and checks or for everything: `holdout.end`."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    @takes()
+    def final(
+        self, questions: Iterable[Question], *, why: str | None = None, asked_by: str | None = None
+    ) -> list[Answer]:
+        """A last look: exact values of questions chosen together, with all that is left.
+
+        Asks, checks, gates and searches are ended by it, for good; described questions stay.
+        """
+        return last_look(self._desk, questions, CallTerms(why, asked_by))
+
+    def final_cost(self, questions: Iterable[Question]) -> LastLookCost:
+        """What a last look would show, and end. Free; touches no data."""
+        return cost_of_last_look(self._desk, questions)
+
+    @takes()
+    def reveal(
+        self, question: Question, *, why: str | None = None, asked_by: str | None = None
+    ) -> Answer:
+        """The exact value of one statistic, chosen from all that was answered.
+
+        Its interval is by the leakage theorem, or by near independence where answers were typically
+        stable and something was kept for it, whichever is narrower. Asks, checks, gates and
+        searches are ended by it, for good; described questions stay.
+        """
+        return revealed_answer(self._desk, question, CallTerms(why, asked_by))
+
+    def reveal_cost(self, question: Question) -> RevealCost:
+        """What would be revealed, and ended. Free; touches no data."""
+        return cost_of_revealing(self._desk, question)
+
+    def retire(self, *, why: str, successor: str | None = None) -> None:
+        """Answer nothing new from here on, for good; `successor` is what to ask instead."""
+        retire(self._desk, why, successor)
+
+
+def last_look(desk: Desk, questions: Iterable[Question], terms: CallTerms) -> list[Answer]:
     """The answers; those that are known by their description are not asked again."""
     texts = _texts(desk, questions)
-    said = Said(why, by, None, NamedWidth(None, None))
 
     def look() -> list[str]:
         new = _unknown(desk, texts)
         if new:
-            dictionary, asked = _opened_now(desk, new)
-            requests = said.requests(desk, asked, [None] * len(asked), Guess())
-            wishes = [Wish(question, desk.half_width(None, question)) for question in asked]
+            dictionary, opened = _opened_now(desk, new)
+            requests = terms.requests(desk, opened, [None] * len(opened), Guess())
+            wishes = [Wish(question, desk.half_width(None, question)) for question in opened]
             mechanism, account = dictionary.mechanism, desk.transcript.account
             desk.take(
                 mechanism,
@@ -189,17 +229,16 @@ def _opened_now(desk: Desk, texts: Sequence[str]) -> tuple[Dictionary, list[Desc
 # finish.
 
 
-def revealed_answer(desk: Desk, question: Question, why: str | None, by: str | None) -> Answer:
+def revealed_answer(desk: Desk, question: Question, terms: CallTerms) -> Answer:
     """The answer; what was revealed before is told again."""
     mechanism, statistic = _mechanism(desk), _statistic(desk, question)
-    said = Said(why, by, None, NamedWidth())
 
     def reveal() -> Answer:
         known = _known_statistic(desk, statistic)
         if known is not None:
             return Answer(known, desk.budget(), repeated=True)
         wish, offer = _offered(desk, mechanism, statistic)
-        (request,) = said.requests(desk, [statistic], [None], Guess())
+        (request,) = terms.requests(desk, [statistic], [None], Guess())
         (known,) = desk.take(
             mechanism,
             [offer],

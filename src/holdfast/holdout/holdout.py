@@ -13,7 +13,8 @@ from holdfast.holdout.answer import Answer
 from holdfast.holdout.attach import Bringing, attach_column, differing, promote_column
 from holdfast.holdout.budget import Budget
 from holdfast.holdout.coalesce import Waiting, answered_together
-from holdfast.holdout.desk import Desk, retire
+from holdfast.holdout.desk import Desk
+from holdfast.holdout.options import takes
 from holdfast.holdout.request import width_in_units
 from holdfast.holdout.verbs import Boarding, Verbs
 from holdfast.lazy import load
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from holdfast.certificate.certificate import ReuseCertificate
     from holdfast.certificate.signing import SigningKey
     from holdfast.data.computed import ScoreBounds
-    from holdfast.holdout.ending import LastLookCost, RevealCost
+    from holdfast.holdout.ending import Ending
     from holdfast.holdout.search import Declaring, Search, SearchCost
     from holdfast.lab.arena.rehearsal import Rehearsal
     from holdfast.ledger.view import LedgerView
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 __all__ = ["TIMEOUT", "Holdout"]
 
 TIMEOUT = 60.0
+_ENDING = ("final_cost", "retire", "reveal", "reveal_cost")
 
 
 class Holdout(Verbs):
@@ -94,6 +96,7 @@ class Holdout(Verbs):
         with self._desk.store.guard:
             return list(self._desk.refresh().attached)
 
+    @takes()
     def attach(
         self,
         name: str,
@@ -105,7 +108,7 @@ class Holdout(Verbs):
         missing: str = "refuse",
         digest: str | None = None,
         scoring: Mapping[str, str] | None = None,
-        by: str | None = None,
+        asked_by: str | None = None,
     ) -> AttachedColumn:
         """Values that arrive later, as a column of questions; a name is written once.
 
@@ -117,11 +120,14 @@ class Holdout(Verbs):
         the same ones, brought again under the same name, are then the same column.
         """
         how = Bringing(Fields(name, key, value), bounds, missing, digest, scoring)
-        return attach_column(self._desk, values, how, by)
+        return attach_column(self._desk, values, how, asked_by)
 
-    def promote(self, name: str, *, why: str | None = None, by: str | None = None) -> Promotion:
+    @takes()
+    def promote(
+        self, name: str, *, why: str | None = None, asked_by: str | None = None
+    ) -> Promotion:
         """Name the column that others are compared with from now on; the ledger keeps it."""
-        return promote_column(self._desk, name, why, by)
+        return promote_column(self._desk, name, why, asked_by)
 
     @property
     def incumbent(self) -> str | None:
@@ -162,41 +168,25 @@ class Holdout(Verbs):
 
         return cost_of_search(self._desk, name, space, **declared)
 
+    @property
+    def end(self) -> Ending:
+        """The verbs that end the ledger: `final`, `reveal`, `retire`, and what they would end."""
+        from holdfast.holdout.ending import Ending
+
+        return Ending(self._desk)
+
+    @takes()
     def final(
-        self, questions: Iterable[Question], *, why: str | None = None, by: str | None = None
+        self, questions: Iterable[Question], *, why: str | None = None, asked_by: str | None = None
     ) -> list[Answer]:
-        """A last look: exact values of questions chosen together, with all that is left.
+        """The last look, `holdout.end.final`, by its short name."""
+        return self.end.final(questions, why=why, asked_by=asked_by)
 
-        Asks, checks, gates and searches are ended by it, for good; described questions stay.
-        """
-        from holdfast.holdout.ending import last_look
+    if not TYPE_CHECKING:
 
-        return last_look(self._desk, questions, why, by)
-
-    def final_cost(self, questions: Iterable[Question]) -> LastLookCost:
-        """What a last look would show, and end. Free; touches no data."""
-        from holdfast.holdout.ending import cost_of_last_look
-
-        return cost_of_last_look(self._desk, questions)
-
-    def reveal(
-        self, question: Question, *, why: str | None = None, by: str | None = None
-    ) -> Answer:
-        """The exact value of one statistic, chosen from all that was answered.
-
-        Its interval is by the leakage theorem, or by near independence where answers were typically
-        stable and something was kept for it, whichever is narrower. Asks, checks, gates and
-        searches are ended by it, for good; described questions stay.
-        """
-        from holdfast.holdout.ending import revealed_answer
-
-        return revealed_answer(self._desk, question, why, by)
-
-    def reveal_cost(self, question: Question) -> RevealCost:
-        """What would be revealed, and ended. Free; touches no data."""
-        from holdfast.holdout.ending import cost_of_revealing
-
-        return cost_of_revealing(self._desk, question)
+        def __getattr__(self, name: str) -> None:
+            moved = f"; it is holdout.end.{name}" if name in _ENDING else ""
+            raise AttributeError(f"a holdout has no {name!r}{moved}.", name=name, obj=self)
 
     def explain(self) -> str:
         """The session from the ledger alone: what was promised, and how each interval came."""
@@ -229,20 +219,16 @@ class Holdout(Verbs):
         with self._desk.store.guard:
             return ledger_chart(self._desk.refresh(), path)
 
-    def retire(self, *, why: str, successor: str | None = None) -> None:
-        """Answer nothing new from here on, for good; `successor` is what to ask instead."""
-        retire(self._desk, why, successor)
-
     def certificate(
-        self, path: str | None = None, *, key: SigningKey | None = None
+        self, path: str | None = None, *, sign_with: SigningKey | None = None
     ) -> ReuseCertificate:
         """All that was promised and answered, to be shown; saved as .html or .json if named.
 
-        With a `key` it is signed: only then can nobody else write another one.
+        Signed with a key of one's own, nobody else can write another one.
         """
         from holdfast.certificate.certificate import certified
 
-        return certified(self._desk.store.news, path, key)
+        return certified(self._desk.store.news, path, sign_with)
 
     def answer_together(self, calls: Sequence[Waiting]) -> list[Answer | HoldfastError]:
         """Calls of several people that wait at the same time: one batch, each told their own."""

@@ -21,13 +21,13 @@ from holdfast.data.fingerprint import fingerprint
 from holdfast.described.question import DescribedQuestion, sure_half_width
 from holdfast.errors import InvalidArgument, InvalidQuestion
 from holdfast.holdout.answer import Answer
-from holdfast.holdout.ask import Said, answers_to
+from holdfast.holdout.ask import CallTerms, answers_to
 from holdfast.holdout.attach import Bringing, attach_column, checked_name
 from holdfast.holdout.batch import Body
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.guess import Guess
+from holdfast.holdout.options import takes
 from holdfast.holdout.price import Cost, cost_of
-from holdfast.holdout.request import NamedWidth
 from holdfast.ledger.attachments import AttachedColumn, Origin
 from holdfast.ledger.chain import canonical, now
 from holdfast.ledger.dictionaries import LAST_LOOK, Dictionary, late_question
@@ -216,9 +216,10 @@ class Declaring(TypedDict, total=False):
     train: Any
     code: str | None
     why: str | None
-    by: str | None
+    asked_by: str | None
 
 
+@takes(Declaring, "search")
 def opened_search(
     desk: Callable[[], Desk], name: str, space: Any, **declared: Unpack[Declaring]
 ) -> Search:
@@ -243,8 +244,8 @@ def _proposed(desk: Desk, name: str, space: Space, said: Declaring) -> Dictionar
     """What somebody declares, checked, before it has a stake; nothing is written."""
     require_late(desk, "search")
     checked_name(name)
-    code, why, by = (said.get("code"), said.get("why"), said.get("by"))
-    for what, text in (("code", code), ("why", why), ("by", by)):
+    code, why, asked_by = (said.get("code"), said.get("why"), said.get("asked_by"))
+    for what, text in (("code", code), ("why", why), ("asked_by", asked_by)):
         if text is not None:
             require.text(what, text)
     share = require.probability("share", said.get("share", SEARCH_SHARE))
@@ -265,7 +266,7 @@ def _proposed(desk: Desk, name: str, space: Space, said: Declaring) -> Dictionar
         train=None if train is None else fingerprint(desk.other_rows(train)),
         code=code,
         why=why,
-        by=by,
+        by=asked_by,
     )
     return replace(wanted, questions=_declared_texts(desk, wanted, said.get("question")))
 
@@ -363,6 +364,7 @@ def _require_free(desk: Desk, wanted: Dictionary) -> None:
         )
 
 
+@takes(Declaring, "search_cost")
 def cost_of_search(desk: Desk, name: str, space: Any, **declared: Unpack[Declaring]) -> SearchCost:
     """What it would take to open a search; refused as it would be."""
     desk.refresh()
@@ -425,6 +427,7 @@ class Search:
         found = _of_stand_in(desk, self._dictionary, self._asked(question))
         return cost_of(desk, found, Guess(), None)
 
+    @takes()
     def score(
         self,
         configuration: Any,
@@ -436,7 +439,7 @@ class Search:
         missing: str = "refuse",
         digest: str | None = None,
         why: str | None = None,
-        by: str | None = None,
+        asked_by: str | None = None,
     ) -> Answer:
         """The exact score of a configuration, by the values it gives to the protected rows.
 
@@ -450,7 +453,7 @@ class Search:
         if values is not None:
             how = Bringing(Fields(name, key, value), self._bounds(values, digest), missing, digest)
             self._require_readable(desk, asked, values, how)
-            attach_column(desk, values, how, by)
+            attach_column(desk, values, how, asked_by)
         if name not in desk.transcript.attached.columns:
             raise InvalidArgument(
                 f"{name!r} has no values yet; give what the candidate says of the protected rows. "
@@ -459,8 +462,7 @@ class Search:
         found = late_question(
             self._dictionary, desk.opening, desk.transcript.attached.columns, asked, name
         )
-        said = Said(why, by, None, NamedWidth(None, None))
-        requests = said.requests(desk, [found], [None], Guess())
+        requests = CallTerms(why, asked_by).requests(desk, [found], [None], Guess())
         (answer,) = answers_to(desk, [found], requests, Guess())
         return answer
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
@@ -13,8 +13,7 @@ from holdfast.data.attached import ColumnValues, Fields, column_values
 from holdfast.errors import HoldfastError, InvalidArgument, InvalidQuestion, Refused
 from holdfast.holdout.answer import Answer
 from holdfast.holdout.ask import (
-    Said,
-    Saying,
+    CallTerms,
     answers_to,
     better_of,
     require_telling,
@@ -25,13 +24,22 @@ from holdfast.holdout.batch import Body
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.groups import Distribution, Groups, cost_of_discovering, groups_for, knowing
 from holdfast.holdout.guess import Guess, guess_of, guessed_number, require_one_claim
+from holdfast.holdout.options import (
+    AskOptions,
+    BatchOptions,
+    CheckOptions,
+    CostOptions,
+    GateOptions,
+    takes,
+)
 from holdfast.holdout.price import Cost, cost_of, require_groups_covered
 from holdfast.holdout.request import NamedWidth, bound_to, one_answer_of, require_enough_differing
 from holdfast.ledger.chain import now
 from holdfast.ledger.leaderboards import BoardRecord, BoardTerms, TurnedAway
-from holdfast.statistics.bind import Question, bounded
-from holdfast.statistics.entry import Bounds, TableCall
+from holdfast.statistics.bind import Question, question_of
+from holdfast.statistics.entry import By, TableCall
 from holdfast.statistics.labelled import GroupsOf, Labelled
+from holdfast.statistics.player import Verb
 from holdfast.wording import plural
 
 __all__ = ["Ask", "Boarding", "Check", "Gate", "Item", "Verbs", "answers_of", "table_of_answers"]
@@ -75,10 +83,11 @@ class Gate:
 Item: TypeAlias = Ask | Check | Gate
 # What is wrong with one question; trouble with the ledger or the data concerns all of them.
 _ITS_OWN = (InvalidArgument, InvalidQuestion, Refused)
+_WORDING = ("where", "bounds", "better")  # options that add to the question itself
 
 
 def answers_of(
-    verbs: Verbs, items: Iterable[Item], why: str | None, by: str | None
+    verbs: Verbs, items: Iterable[Item], why: str | None, asked_by: str | None
 ) -> list[Answer | HoldfastError]:
     """The answer to each, or the error by which it failed, in their order."""
     wanted = require.items("items", items, "a list of Ask, Check and Gate")
@@ -87,13 +96,13 @@ def answers_of(
             raise InvalidArgument(
                 f"an item is {each!r}; give Ask, Check or Gate of holdfast.stats."
             )
-    found: list[Answer | HoldfastError] = []
+    signed = BatchOptions(why=why, asked_by=asked_by)
+    answers: list[Answer | HoldfastError] = []
     for _, alike in groupby(wanted, key=_batch):
         batch = list(alike)
-        found += _together(verbs, batch, why, by) or [
-            _alone(verbs, each, why, by) for each in batch
-        ]
-    return found
+        together = _together(verbs, batch, signed)
+        answers += together or [_alone(verbs, each, why, asked_by) for each in batch]
+    return answers
 
 
 def _batch(item: Item) -> object:
@@ -104,38 +113,40 @@ def _batch(item: Item) -> object:
 
 
 def _together(
-    verbs: Verbs, batch: Sequence[Item], why: str | None, by: str | None
+    verbs: Verbs, batch: Sequence[Item], signed: BatchOptions
 ) -> Sequence[Answer | HoldfastError]:
     """The answers to items that are alike; none if something is wrong with one of them."""
     first = batch[0]
     if len(batch) == 1 or isinstance(first, Gate):
         return ()
     questions = [each.question for each in batch]
-    said = Saying(why=why, by=by, tolerance=first.tolerance, half_width=first.half_width)
+    options: BatchOptions = {
+        **signed,
+        "tolerance": first.tolerance,
+        "half_width": first.half_width,
+    }
     try:
         if isinstance(first, Ask):
-            return verbs.ask_many(questions, **said)
+            return verbs.ask_many(questions, **options)
         guesses = [each.guess for each in batch if isinstance(each, Check)]
-        return verbs.check_many(questions, guesses, **said)
+        return verbs.check_many(questions, guesses, **options)
     except _ITS_OWN:
         return ()
 
 
-def _alone(verbs: Verbs, item: Item, why: str | None, by: str | None) -> Answer | HoldfastError:
+def _alone(
+    verbs: Verbs, item: Item, why: str | None, asked_by: str | None
+) -> Answer | HoldfastError:
+    """The answer to an item by itself, or what is wrong with it."""
+    question, *rest = (getattr(item, name) for name in item.__slots__)
+    options: dict[str, Any] = dict(zip(item.__slots__[1:], rest, strict=True))
+    by_kind: Mapping[type, Callable[..., Answer]] = {
+        Ask: verbs.ask,
+        Check: verbs.check,
+        Gate: verbs.gate,
+    }
     try:
-        match item:
-            case Ask(question, tolerance, half_width):
-                return verbs.ask(
-                    question, why=why, by=by, tolerance=tolerance, half_width=half_width
-                )
-            case Check(question, guess, tolerance, half_width):
-                return verbs.check(
-                    question, guess, why=why, by=by, tolerance=tolerance, half_width=half_width
-                )
-            case Gate(question, at_least, at_most, share):
-                return verbs.gate(
-                    question, at_least=at_least, at_most=at_most, differing=share, why=why, by=by
-                )
+        return by_kind[type(item)](question, why=why, asked_by=asked_by, **options)
     except _ITS_OWN as error:
         return error
 
@@ -144,23 +155,23 @@ def _alone(verbs: Verbs, item: Item, why: str | None, by: str | None) -> Answer 
 
 
 def table_of_answers(
-    desk: Desk, found: Labelled, guess: Guess, said: Said, frame_kind: str
+    desk: Desk, table: Labelled, guess: Guess, terms: CallTerms, frame_kind: str
 ) -> Groups | Distribution:
     """The answer to each statistic beside its label; refused if the budget covers not all."""
-    questions = [question for _, question in found.members]
-    requests = said.requests(desk, questions, [None] * len(questions), guess, found.text)
+    questions = [question for _, question in table.members]
+    requests = terms.requests(desk, questions, [None] * len(questions), guess, table.text)
     answers = told_before(desk, questions, requests)
     if answers is None:
         desk.refresh()
-        require_groups_covered(desk, questions, ", ".join(found.by), guess, requests[0].tolerance)
+        require_groups_covered(desk, questions, ", ".join(table.by), guess, requests[0].tolerance)
         answers = answers_to(desk, questions, requests, guess, in_table=True)
     labelled = tuple(
-        (label, answer) for (label, _), answer in zip(found.members, answers, strict=True)
+        (label, answer) for (label, _), answer in zip(table.members, answers, strict=True)
     )
-    if found.kind != "distribution":
-        return Groups(found.by, labelled, frame_kind, found.text)
+    if table.kind != "distribution":
+        return Groups(table.by, labelled, frame_kind, table.text)
     thresholds = tuple((float(str(label)), answer) for label, answer in labelled)
-    return Distribution(found.by[0], thresholds, frame_kind, found.text)
+    return Distribution(table.by[0], thresholds, frame_kind, table.text)
 
 
 class Verbs:
@@ -176,110 +187,91 @@ class Verbs:
         self._own_desk.store.require_usable()
         return self._own_desk
 
+    @takes(CostOptions)
     def cost(
         self,
         question: Question | TableCall,
         guess: Any = None,
         *,
-        at_most: float | None = None,
-        at_least: float | None = None,
+        by: By | None = None,
         gate: bool = False,
-        bounds: Bounds = None,
-        tolerance: float | None = None,
-        half_width: float | None = None,
         discover: bool = False,
+        **options: Unpack[CostOptions],
     ) -> Cost:
-        """What a question would cost now, or with `gate` to gate it. Free; touches no data."""
+        """What a question would cost now, or with `gate` to gate it. Free; touches no data.
+
+        The options are those of the verb that would ask it.
+        """
+        at_most, at_least = options.get("at_most"), options.get("at_least")
         if gate:
             require_one_claim("gate", None, at_most, at_least)
         elif at_most is not None or at_least is not None:
             require_one_claim("check", guess, at_most, at_least)
         rows = partial(self._desk.other_rows, compared=False)
-        read = replace(guess_of(rows, guess, at_most, at_least), gated=gate)
-        question = bounded(question, bounds)
+        claim = replace(guess_of(rows, guess, at_most, at_least), gated=gate)
+        question = self._worded(question, options, by)
         with self._desk.store.guard:
             self._desk.refresh()
             if discover:
                 return cost_of_discovering(self._desk, question)
-            return self._cost(question, read, NamedWidth(tolerance, half_width))
+            return self._cost(question, claim, CallTerms.of(options).width)
 
-    def _cost(self, question: Question | TableCall, read: Guess, width: NamedWidth) -> Cost:
-        describe, rows = read.verb == "ask" and not width.is_named, self._desk.transcript.terms.rows
-        found = bound_to(self._desk, question, knowing(self._desk, read.rows), describe=describe)
-        if isinstance(found, Labelled) and read.side is None:
-            part = width.part_of([member for _, member in found.members], rows)
-            return cost_of(self._desk, found, read.each(len(found.members)), part)
-        one = one_answer_of(found)
-        part = width.part_of([one], rows)
-        if read.side is None:
-            require_telling(self._desk, [one], read, part)
-        return cost_of(self._desk, one, read, part)
+    def _cost(self, question: Question | TableCall, claim: Guess, width: NamedWidth) -> Cost:
+        describe = claim.verb == "ask" and not width.is_named
+        rows = self._desk.transcript.terms.rows
+        bound = bound_to(self._desk, question, knowing(self._desk, claim.rows), describe=describe)
+        if isinstance(bound, Labelled) and claim.side is None:
+            part = width.part_of([member for _, member in bound.members], rows)
+            return cost_of(self._desk, bound, claim.each(len(bound.members)), part)
+        single = one_answer_of(bound)
+        part = width.part_of([single], rows)
+        if claim.side is None:
+            require_telling(self._desk, [single], claim, part)
+        return cost_of(self._desk, single, claim, part)
 
     @overload
     def ask(
-        self,
-        question: Question,
-        *,
-        bounds: Bounds = None,
-        discover: bool = False,
-        top: int | None = None,
-        **said: Unpack[Saying],
+        self, question: Question, *, by: None = None, **options: Unpack[AskOptions]
     ) -> Answer: ...
     @overload
-    def ask(
-        self,
-        question: TableCall,
-        *,
-        bounds: Bounds = None,
-        discover: bool = False,
-        top: int | None = None,
-        **said: Unpack[Saying],
-    ) -> Groups: ...
+    def ask(self, question: Question, *, by: By, **options: Unpack[AskOptions]) -> Groups: ...
+    @overload
+    def ask(self, question: TableCall, **options: Unpack[AskOptions]) -> Groups: ...
+    @takes(AskOptions)
     def ask(
         self,
         question: Question | TableCall,
         *,
-        bounds: Bounds = None,
-        why: str | None = None,
-        tolerance: float | None = None,
-        half_width: float | None = None,
-        by: str | None = None,
-        key: str | None = None,
-        discover: bool = False,
-        top: int | None = None,
+        by: By | None = None,
+        **options: Unpack[AskOptions],
     ) -> Answer | Groups | Distribution:
-        """The value of a question.
+        """The value of a question; `by` a column, or two, for each of its groups.
 
         One that is described by its text is answered exactly, at the level of its length. Any other
         one, and one for which a half-width is named, is answered on the ledger; with a guesser, or
         training rows, its guess is checked first. A half-width is named by `tolerance`, as a part
         of the range, or by `half_width`, in the unit of the answer. `bounds` are the range of what
-        is averaged, (low, high), where none is declared: it is cut to them.
+        is averaged, (low, high), where none is declared: it is cut to them. `where` is a condition
+        on the rows, and `better` ("higher", "lower") says which sign of a difference is.
 
-        `why` it is asked and `by` whom is kept in the ledger, with every verb. A call made again
-        with the same `key` is told the same, whatever was asked since, and looks at nothing.
+        `why` it is asked and whom it is `asked_by` is kept in the ledger, with every verb. A call
+        made again with the same `request_key` is told the same, whatever was asked since, and looks
+        at nothing.
 
         To `discover` the groups of a question, or its `top` largest ones, the protected rows are
         looked at: that ends asks and checks for good, and described questions stay.
         """
-        said = Said(why, by, key, NamedWidth(tolerance, half_width))
-        question = bounded(question, bounds)
-        groups = groups_for(self._desk, question, said.width, discover=discover, top=top)
-        return self._put(question, Guess(), said, groups, describe=True)
+        terms, question = CallTerms.of(options), self._worded(question, options, by)
+        discover, top = options.get("discover", False), options.get("top")
+        groups = groups_for(self._desk, question, terms.width, discover=discover, top=top)
+        return self._put(question, Guess(), terms, groups, describe=True)
 
+    @takes(BatchOptions)
     def ask_many(
-        self,
-        questions: Iterable[Question],
-        *,
-        why: str | None = None,
-        tolerance: float | None = None,
-        half_width: float | None = None,
-        by: str | None = None,
-        key: str | None = None,
+        self, questions: Iterable[Question], **options: Unpack[BatchOptions]
     ) -> list[Answer]:
         """Questions chosen together: one scan, one shared leakage, cheaper than one by one."""
-        said = Said(why, by, key, NamedWidth(tolerance, half_width))
-        return self._put_many(several(questions), Guess(), said, describe=True)
+        return self._put_many(several(questions), Guess(), CallTerms.of(options), describe=True)
 
     @overload
     def check(
@@ -287,30 +279,23 @@ class Verbs:
         question: Question,
         guess: Any = None,
         *,
-        at_most: float | None = None,
-        at_least: float | None = None,
-        differing: float | None = None,
-        bounds: Bounds = None,
-        **said: Unpack[Saying],
+        by: None = None,
+        **options: Unpack[CheckOptions],
     ) -> Answer: ...
     @overload
     def check(
-        self, question: TableCall, guess: Any, *, bounds: Bounds = None, **said: Unpack[Saying]
+        self, question: Question, guess: Any = None, *, by: By, **options: Unpack[CheckOptions]
     ) -> Groups: ...
+    @overload
+    def check(self, question: TableCall, guess: Any, **options: Unpack[CheckOptions]) -> Groups: ...
+    @takes(CheckOptions)
     def check(
         self,
         question: Question | TableCall,
         guess: Any = None,
         *,
-        at_most: float | None = None,
-        at_least: float | None = None,
-        differing: float | None = None,
-        bounds: Bounds = None,
-        why: str | None = None,
-        tolerance: float | None = None,
-        half_width: float | None = None,
-        by: str | None = None,
-        key: str | None = None,
+        by: By | None = None,
+        **options: Unpack[CheckOptions],
     ) -> Answer | Groups | Distribution:
         """Is it about `guess`? Almost free when confirmed, at any half-width that the rows show.
 
@@ -320,98 +305,83 @@ class Verbs:
         more is shown, and nothing is promised wrongly if it is not.
 
         What is not confirmed is answered: by its description, if it has one, or as an ask, if that
-        is still covered.
+        is still covered. The other options are those of `ask`.
         """
-        require_one_claim("check", guess, at_most, at_least)
-        claim = self._guess(guess, at_most, at_least, differing)
+        claim = self._claim("check", guess, options)
+        question = self._worded(question, options, by)
         groups = knowing(self._desk, claim.rows)
-        return self._put(
-            bounded(question, bounds),
-            claim,
-            Said(why, by, key, NamedWidth(tolerance, half_width)),
-            groups,
-        )
+        return self._put(question, claim, CallTerms.of(options), groups)
 
+    @takes(BatchOptions)
     def check_many(
-        self,
-        questions: Iterable[Question],
-        guesses: Any,
-        *,
-        why: str | None = None,
-        tolerance: float | None = None,
-        half_width: float | None = None,
-        by: str | None = None,
-        key: str | None = None,
+        self, questions: Iterable[Question], guesses: Any, **options: Unpack[BatchOptions]
     ) -> list[Answer]:
         """Checks chosen together; `guesses` are as many numbers, or a table to guess from."""
-        asked = several(questions)
+        chosen = several(questions)
         if isinstance(guesses, Sequence) and not isinstance(guesses, str):
-            if len(guesses) != len(asked):
+            if len(guesses) != len(chosen):
                 raise InvalidArgument(
-                    f"there are {plural(len(asked), 'question')} and "
+                    f"there are {plural(len(chosen), 'question')} and "
                     f"{plural(len(guesses), 'guess', 'guesses')}; give one for each question."
                 )
             guess = Guess(tuple(guessed_number(each) for each in guesses))
         elif guesses is None:
             raise InvalidArgument("a check needs a guess for every question; `ask` needs none.")
         else:
-            guess = self._guess(guesses).each(len(asked))
-        return self._put_many(asked, guess, Said(why, by, key, NamedWidth(tolerance, half_width)))
+            guess = guess_of(self._desk.other_rows, guesses, None, None).each(len(chosen))
+        return self._put_many(chosen, guess, CallTerms.of(options))
 
-    def gate(
-        self,
-        question: Question,
-        *,
-        at_least: float | None = None,
-        at_most: float | None = None,
-        differing: float | None = None,
-        bounds: Bounds = None,
-        why: str | None = None,
-        by: str | None = None,
-        key: str | None = None,
-    ) -> Answer:
+    @takes(GateOptions)
+    def gate(self, question: Question, **options: Unpack[GateOptions]) -> Answer:
         """Is it shown to be more than `at_least`, or less than `at_most`?
 
         *Shown* claims that side; *not shown* says nothing, and is nearly free. `differing` is as
-        for `check`; of two columns that were attached with their values it is known.
+        for `check`; of two columns that were attached with their values it is known. The other
+        options are those of `ask`.
         """
-        require_one_claim("gate", None, at_most, at_least)
-        guess = replace(self._guess(None, at_most, at_least, differing), gated=True)
-        one = one_answer_of(
-            bound_to(self._desk, bounded(question, bounds), knowing(self._desk, None))
-        )
-        requests = Said(why, by, key, NamedWidth()).requests(self._desk, [one], [None], guess)
-        before = told_before(self._desk, [one], requests)
+        guess = replace(self._claim("gate", None, options), gated=True)
+        worded = self._worded(question, options)
+        single = one_answer_of(bound_to(self._desk, worded, knowing(self._desk, None)))
+        requests = CallTerms.of(options).requests(self._desk, [single], [None], guess)
+        before = told_before(self._desk, [single], requests)
         if before is None:
             self._desk.refresh()
-            require_enough_differing(self._desk, one, guess)
-            before = answers_to(self._desk, [one], requests, guess)
+            require_enough_differing(self._desk, single, guess)
+            before = answers_to(self._desk, [single], requests, guess)
         (answer,) = before
         return answer
 
+    @takes()
     def answer_many(
-        self, items: Iterable[Item], *, why: str | None = None, by: str | None = None
+        self, items: Iterable[Item], *, why: str | None = None, asked_by: str | None = None
     ) -> list[Answer | HoldfastError]:
         """Asks, checks and gates (`holdfast.stats.Ask`, `Check`, `Gate`) in one list.
 
         Neighbours that are alike share a batch. What is wrong or refused fails alone: its error
         stands in its place.
         """
-        return answers_of(self, items, why, by)
+        return answers_of(self, items, why, asked_by)
+
+    def _worded(
+        self, question: Question | TableCall, options: Mapping[str, object], by: By | None = None
+    ) -> Question | TableCall:
+        """The question with what the options say of it; as it is, where they say nothing."""
+        wording: dict[str, Any] = {name: options.get(name) for name in _WORDING}
+        if by is None and all(value is None for value in wording.values()):
+            return question
+        return question_of(question, by=by, **wording)
 
     def _put_many(
-        self, asked: list[Question], guess: Guess, said: Said, *, describe: bool = False
+        self, questions: list[Question], guess: Guess, terms: CallTerms, *, describe: bool = False
     ) -> list[Answer]:
-        if not asked:
+        if not questions:
             return []
-        describe, groups = describe and not said.width.is_named, knowing(self._desk, None)
+        describe, groups = describe and not terms.width.is_named, knowing(self._desk, None)
         bound = [
             one_answer_of(bound_to(self._desk, question, groups, describe=describe))
-            for question in asked
+            for question in questions
         ]
-        requests = said.requests(
-            self._desk, bound, [better_of(question) for question in asked], guess
-        )
+        requests = terms.requests(self._desk, bound, [better_of(each) for each in questions], guess)
         before = told_before(self._desk, bound, requests)
         return answers_to(self._desk, bound, requests, guess) if before is None else before
 
@@ -419,34 +389,32 @@ class Verbs:
         self,
         question: Question | TableCall,
         guess: Guess,
-        said: Said,
+        terms: CallTerms,
         groups: GroupsOf,
         *,
         describe: bool = False,
     ) -> Answer | Groups | Distribution:
-        describe = describe and not said.width.is_named
-        found = bound_to(self._desk, question, groups, describe=describe)
-        if isinstance(found, Labelled) and guess.side is None:
-            guess = guess.each(len(found.members))
-            return table_of_answers(self._desk, found, guess, said, self._frame_kind)
-        one = one_answer_of(found)
-        requests = said.requests(self._desk, [one], [better_of(question)], guess)
-        before = told_before(self._desk, [one], requests)
-        (answer,) = answers_to(self._desk, [one], requests, guess) if before is None else before
+        describe = describe and not terms.width.is_named
+        bound = bound_to(self._desk, question, groups, describe=describe)
+        if isinstance(bound, Labelled) and guess.side is None:
+            guess = guess.each(len(bound.members))
+            return table_of_answers(self._desk, bound, guess, terms, self._frame_kind)
+        single = one_answer_of(bound)
+        requests = terms.requests(self._desk, [single], [better_of(question)], guess)
+        before = told_before(self._desk, [single], requests)
+        (answer,) = answers_to(self._desk, [single], requests, guess) if before is None else before
         return answer
 
-    def _guess(
-        self,
-        guess: Any,
-        at_most: float | None = None,
-        at_least: float | None = None,
-        differing: float | None = None,
-    ) -> Guess:
-        found = guess_of(self._desk.other_rows, guess, at_most, at_least)
+    def _claim(self, verb: Verb, guess: Any, options: CheckOptions | GateOptions) -> Guess:
+        """What is claimed, on both sides or on one."""
+        at_most, at_least = options.get("at_most"), options.get("at_least")
+        require_one_claim(verb, guess, at_most, at_least)
+        claim = guess_of(self._desk.other_rows, guess, at_most, at_least)
+        differing = options.get("differing")
         if differing is None:
-            return found
+            return claim
         share = require.between("differing", differing, 0.0, 1.0, open_low=True)
-        return replace(found, differing=share)
+        return replace(claim, differing=share)
 
 
 # What a leaderboard needs of a holdout beside its verbs: its own lines of the ledger.

@@ -121,7 +121,7 @@ class Caller:
             return await self.served.answer(asking)
 
         return await self._answered(
-            [asking], asking.put_to, together, asking.key, asking, accept_cost
+            [asking], asking.put_to, together, asking.request_key, asking, accept_cost
         )
 
     async def answers(
@@ -234,7 +234,7 @@ class Caller:
 def _is_one(asking: Asking) -> bool:
     """Whether it surely takes one question: a claim that is no table, by its own text."""
     text = asking.question.lower()
-    return bool(asking.claim) and not asking.groups and not any(each in text for each in _TABLES)
+    return bool(asking.claim) and not asking.by and not any(each in text for each in _TABLES)
 
 
 def _over_the_cap(token: Token, taken: Price, price: Price, pool: Pool | None) -> BudgetExhausted:
@@ -367,7 +367,7 @@ CallKey = Annotated[
 # viewers it is *submission 3*, the third that came: the same one wherever it is named.
 
 
-_SAID_BY_TEAMS = ("by", "team", "why")
+_SAID_BY_TEAMS = ("asked_by", "by", "team", "why")
 
 
 class Veil:

@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Self, TypedDict, Unpack, overload
+from typing import Any, Self, Unpack, overload
 from urllib.parse import quote
 
 from holdfast import require
@@ -21,6 +21,7 @@ from holdfast.errors import InvalidArgument
 from holdfast.holdout.answer import Answer
 from holdfast.holdout.budget import Budget
 from holdfast.holdout.groups import Distribution, Groups
+from holdfast.holdout.options import AskSent, BatchSent, CheckSent, CostOptions, GateSent, takes
 from holdfast.holdout.price import Cost
 from holdfast.holdout.question_kind import QuestionKind
 from holdfast.ledger.attachments import AttachedColumn
@@ -36,8 +37,8 @@ from holdfast.question.columns import Schema
 from holdfast.question.expression import ColumnType
 from holdfast.question.scale import Scale
 from holdfast.service.sending import Sender
-from holdfast.statistics.bind import TABLES, Question, bind, bounded
-from holdfast.statistics.entry import Bounds, Call, Table, TableCall
+from holdfast.statistics.bind import TABLES, Question, bind, question_of
+from holdfast.statistics.entry import By, Call, Table, TableCall
 from holdfast.statistics.mean import KnownVariance
 
 __all__ = [
@@ -185,16 +186,6 @@ _PAGE = 1_000
 _LONG = 100_000  # values that are sent as a file
 
 
-class _Saying(TypedDict, total=False):
-    """What may be said with every verb; who asks is said by the token."""
-
-    why: str | None
-    tolerance: float | None
-    half_width: float | None
-    key: str | None
-    accept_cost: int | None
-
-
 def connect(
     url: str, *, token: str, name: str | None = None, timeout: float = 60.0, retries: int = 5
 ) -> ServedHoldout:
@@ -316,66 +307,69 @@ class ServedHoldout:
             pl.DataFrame(columns, strict=False).write_parquet(path)
             return self.attach(name, path, key="key", value="value", bounds=bounds, missing=missing)
 
+    @takes(CostOptions)
     def cost(
         self,
         question: Question | TableCall,
         guess: float | None = None,
         *,
-        at_most: float | None = None,
-        at_least: float | None = None,
+        by: By | None = None,
         gate: bool = False,
-        bounds: Bounds = None,
-        tolerance: float | None = None,
-        half_width: float | None = None,
+        **options: Unpack[CostOptions],
     ) -> Cost:
         """What a question would cost now, or with `gate` to gate it. Free."""
-        body = {"guess": guess, "at_most": at_most, "at_least": at_least, "tolerance": tolerance}
-        body |= {"gate": gate or None}
-        asked = {**self._asked(question, bounds), **body, "half_width": half_width}
-        return Cost.from_dict(self._sender.post(f"{self._path}/cost", asked, self._key()))
+        body = self._body(question, options, by, guess=guess, gate=gate or None)
+        return Cost.from_dict(self._sender.post(f"{self._path}/cost", body, self._key()))
 
     @overload
     def ask(
-        self, question: Question, *, bounds: Bounds = None, **said: Unpack[_Saying]
+        self,
+        question: Question,
+        *,
+        by: None = None,
+        accept_cost: int | None = None,
+        **options: Unpack[AskSent],
     ) -> Answer: ...
     @overload
     def ask(
-        self, question: TableCall, *, bounds: Bounds = None, **said: Unpack[_Saying]
+        self,
+        question: Question,
+        *,
+        by: By,
+        accept_cost: int | None = None,
+        **options: Unpack[AskSent],
     ) -> Groups: ...
+    @overload
+    def ask(
+        self, question: TableCall, *, accept_cost: int | None = None, **options: Unpack[AskSent]
+    ) -> Groups: ...
+    @takes(AskSent)
     def ask(
         self,
         question: Question | TableCall,
         *,
-        bounds: Bounds = None,
-        why: str | None = None,
-        tolerance: float | None = None,
-        half_width: float | None = None,
-        key: str | None = None,
+        by: By | None = None,
         accept_cost: int | None = None,
+        **options: Unpack[AskSent],
     ) -> Answer | Groups | Distribution:
         """The value of a question. A question is text, or a statistic of texts.
 
         What takes more than one question of what all share, as a table does, is refused with its
-        price, unless `accept_cost` is as much.
+        price, unless `accept_cost` is as much. Who asks is whom the token says.
         """
-        said: dict[str, Any] = {"why": why, "tolerance": tolerance, "half_width": half_width}
-        said |= {"accept_cost": accept_cost}
-        return self._put("ask", {**self._asked(question, bounds), **said}, key)
+        body = self._body(question, options, by, accept_cost=accept_cost)
+        return self._put("ask", body, options.get("request_key"))
 
+    @takes(BatchSent)
     def ask_many(
         self,
         questions: Iterable[Question],
         *,
-        why: str | None = None,
-        tolerance: float | None = None,
-        half_width: float | None = None,
-        key: str | None = None,
         accept_cost: int | None = None,
+        **options: Unpack[BatchSent],
     ) -> list[Answer]:
         """Questions chosen together: one scan, one shared leakage, cheaper than one by one."""
-        said: dict[str, Any] = {"why": why, "tolerance": tolerance, "half_width": half_width}
-        said |= {"accept_cost": accept_cost}
-        return self._put_many(questions, said, key)
+        return self._put_many(questions, options, accept_cost=accept_cost)
 
     @overload
     def check(
@@ -383,66 +377,62 @@ class ServedHoldout:
         question: Question,
         guess: float | None = None,
         *,
-        at_most: float | None = None,
-        at_least: float | None = None,
-        bounds: Bounds = None,
-        **said: Unpack[_Saying],
+        by: None = None,
+        accept_cost: int | None = None,
+        **options: Unpack[CheckSent],
     ) -> Answer: ...
     @overload
     def check(
-        self, question: TableCall, guess: float, *, bounds: Bounds = None, **said: Unpack[_Saying]
+        self,
+        question: Question,
+        guess: float | None = None,
+        *,
+        by: By,
+        accept_cost: int | None = None,
+        **options: Unpack[CheckSent],
     ) -> Groups: ...
+    @overload
+    def check(
+        self,
+        question: TableCall,
+        guess: float | None = None,
+        *,
+        accept_cost: int | None = None,
+        **options: Unpack[CheckSent],
+    ) -> Groups: ...
+    @takes(CheckSent)
     def check(
         self,
         question: Question | TableCall,
         guess: float | None = None,
         *,
-        at_most: float | None = None,
-        at_least: float | None = None,
-        bounds: Bounds = None,
-        why: str | None = None,
-        tolerance: float | None = None,
-        half_width: float | None = None,
-        key: str | None = None,
+        by: By | None = None,
         accept_cost: int | None = None,
+        **options: Unpack[CheckSent],
     ) -> Answer | Groups | Distribution:
         """Is it about `guess`? Almost free when confirmed. A guess that is sent is a number."""
-        claim = {"guess": guess, "at_most": at_most, "at_least": at_least}
-        said: dict[str, Any] = {"why": why, "tolerance": tolerance, "half_width": half_width}
-        said |= {"accept_cost": accept_cost}
-        return self._put("check", {**self._asked(question, bounds), **claim, **said}, key)
+        body = self._body(question, options, by, guess=guess, accept_cost=accept_cost)
+        return self._put("check", body, options.get("request_key"))
 
-    def gate(
-        self,
-        question: Question,
-        *,
-        at_least: float | None = None,
-        at_most: float | None = None,
-        bounds: Bounds = None,
-        why: str | None = None,
-        key: str | None = None,
-    ) -> Answer:
+    @takes(GateSent)
+    def gate(self, question: Question, **options: Unpack[GateSent]) -> Answer:
         """Is it shown to be more than `at_least`, or less than `at_most`? A "no" says nothing."""
-        claim = {"at_least": at_least, "at_most": at_most, "why": why}
-        body = {**self._asked(question, bounds), **claim}
-        found = self._put("gate", body, key)
-        if not isinstance(found, Answer):
+        answer = self._put("gate", self._body(question, options), options.get("request_key"))
+        if not isinstance(answer, Answer):
             raise TypeError("a gate has one answer")
-        return found
+        return answer
 
+    @takes(BatchSent)
     def check_many(
         self,
         questions: Iterable[Question],
         guesses: Sequence[float],
         *,
-        why: str | None = None,
-        tolerance: float | None = None,
-        half_width: float | None = None,
-        key: str | None = None,
+        accept_cost: int | None = None,
+        **options: Unpack[BatchSent],
     ) -> list[Answer]:
         """Checks chosen together; `guesses` are as many numbers."""
-        said = {"why": why, "tolerance": tolerance, "half_width": half_width}
-        return self._put_many(questions, {**said, "guesses": list(guesses)}, key)
+        return self._put_many(questions, options, guesses=list(guesses), accept_cost=accept_cost)
 
     @property
     def board(self) -> ServedBoard:
@@ -481,7 +471,7 @@ class ServedHoldout:
 
     def _key(self, key: str | None = None) -> str:
         """The name of a call as a header can have it."""
-        return secrets.token_hex(16) if key is None else quote(require.text("key", key))
+        return secrets.token_hex(16) if key is None else quote(require.text("request_key", key))
 
     def _put(
         self, verb: str, body: dict[str, Any], key: str | None
@@ -497,14 +487,15 @@ class ServedHoldout:
         return Distribution(found["value"], thresholds, question=found["question"])
 
     def _put_many(
-        self, questions: Iterable[Question], said: dict[str, Any], key: str | None
+        self, questions: Iterable[Question], options: BatchSent, **more: Any
     ) -> list[Answer]:
-        asked = [self._asked(question) for question in questions]
-        if not asked:
+        texts = [self._sent(question)["question"] for question in questions]
+        if not texts:
             return []
-        body = {"questions": [each["question"] for each in asked], **said}
-        found = self._sender.post(f"{self._path}/batch", body, self._key(key), details=True)
-        return [answer_from(each["details"], self._promised) for each in found["answers"]]
+        body = {**_without_key(options), "questions": texts, **more}
+        key = self._key(options.get("request_key"))
+        reply = self._sender.post(f"{self._path}/batch", body, key, details=True)
+        return [answer_from(each["details"], self._promised) for each in reply["answers"]]
 
     def _pages(self) -> Iterator[dict[str, Any]]:
         after: int | None = 0
@@ -514,9 +505,25 @@ class ServedHoldout:
             after = page["next"]
             yield page
 
-    def _asked(self, question: Question | TableCall, bounds: Bounds = None) -> dict[str, Any]:
+    def _body(
+        self,
+        question: Question | TableCall,
+        options: Mapping[str, object],
+        by: By | None = None,
+        **more: Any,
+    ) -> dict[str, Any]:
+        """A call as it is sent: the question in words, with its options beside it."""
+        body: dict[str, Any] = {**_without_key(options), **more}
+        if isinstance(question, str):
+            columns = [by] if isinstance(by, str) else by
+            return {"question": question, **body, "by": None if columns is None else list(columns)}
+        wording = {name: body.pop(name, None) for name in ("where", "bounds", "better")}
+        if by is not None or any(value is not None for value in wording.values()):
+            question = question_of(question, by=by, **wording)
+        return {**body, **self._sent(question)}
+
+    def _sent(self, question: Question | TableCall) -> dict[str, Any]:
         """The question as it is sent: its text is that of the statistic, met with the columns."""
-        question = bounded(question, bounds)
         match question:
             case str():
                 return {"question": question}
@@ -537,6 +544,11 @@ class ServedHoldout:
 
     def _text(self, call: Call) -> str:
         return bind(call, Table(self.schema, self._promised.terms.design)).text
+
+
+def _without_key(options: Mapping[str, object]) -> dict[str, object]:
+    """Options as a body has them: the key of a call is a header."""
+    return {name: value for name, value in options.items() if name != "request_key"}
 
 
 def _schema(facts: Mapping[str, Any]) -> Schema:

@@ -440,11 +440,11 @@ def _asking(form: Mapping[str, str], session: PageSession, key: str | None) -> A
     width = form["half_width"].strip()
     return Asking(
         question=form["question"],
-        groups=tuple(each.strip() for each in form["by"].split(",") if each.strip()),
+        by=tuple(each.strip() for each in form["by"].split(",") if each.strip()),
         half_width=typed_number("half_width", width) if width else None,
         why=form["why"].strip()[:1_000] or None,
-        by=session.token.name,
-        key=key,
+        asked_by=session.token.name,
+        request_key=key,
         verb="ask" if claim is None else "gate" if form["verb"].startswith("gate ") else "check",
         **({} if claim is None else {claim: number}),  # type: ignore[arg-type]
     )

@@ -13,7 +13,7 @@ import os
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -30,7 +30,7 @@ from holdfast.errors import (
     Refused,
 )
 from holdfast.holdout.answer import Answer
-from holdfast.holdout.ask import Said
+from holdfast.holdout.ask import CallTerms
 from holdfast.holdout.coalesce import Waiting
 from holdfast.holdout.groups import Distribution, Groups
 from holdfast.holdout.guess import guess_of
@@ -80,7 +80,7 @@ class Asking:
 
     question: str
     where: str | None = None
-    groups: tuple[str, ...] = ()
+    by: tuple[str, ...] = ()
     bounds: tuple[float, float] | None = None
     better: Better | None = None
     guess: float | None = None
@@ -89,13 +89,23 @@ class Asking:
     tolerance: float | None = None
     half_width: float | None = None
     why: str | None = None
-    by: str | None = None
-    key: str | None = None
+    asked_by: str | None = None
+    request_key: str | None = None
     verb: AskingVerb = "ask"
 
-    def under(self, key: str | None) -> Asking:
+    @classmethod
+    def of(cls, verb: AskingVerb, options: Mapping[str, Any]) -> Asking:
+        """A verb with its options, as they came over the wire; None says nothing."""
+        given = {name: value for name, value in options.items() if value is not None}
+        given |= {name: tuple(given[name]) for name in ("by", "bounds") if name in given}
+        asking = cls(verb=verb, **given)
+        if verb == "check" and len(asking.claim) != 1:
+            raise InvalidArgument("a check takes one of guess, at_most and at_least.")
+        return asking
+
+    def under(self, request_key: str | None) -> Asking:
         """The same, under the key that its owner's calls have."""
-        return replace(self, key=key)
+        return replace(self, request_key=request_key)
 
     @property
     def read(self) -> Question | TableCall:
@@ -103,7 +113,7 @@ class Asking:
         return question_of(
             self.question,
             where=self.where,
-            by=self.groups or None,
+            by=self.by or None,
             bounds=self.bounds,
             better=self.better,
             trusted=False,
@@ -117,38 +127,37 @@ class Asking:
     @property
     def claim(self) -> dict[str, float]:
         """What is claimed, as the verbs take it."""
-        said = {"guess": self.guess, "at_most": self.at_most, "at_least": self.at_least}
-        return {name: value for name, value in said.items() if value is not None}
+        claim = {"guess": self.guess, "at_most": self.at_most, "at_least": self.at_least}
+        return {name: value for name, value in claim.items() if value is not None}
 
-    @property
-    def width(self) -> dict[str, float | None]:
-        return {"tolerance": self.tolerance, "half_width": self.half_width}
+    def _options(self, *names: str) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in names} | self.claim
 
     def put_to(self, holdout: Holdout) -> Reply:
         """Ask it alone."""
-        said: dict[str, Any] = {"why": self.why, "by": self.by, "key": self.key, **self.claim}
-        question: Any = self.read
+        terms, question = ("why", "asked_by", "request_key"), self.read
         if self.verb == "gate":
-            return holdout.gate(question, **said)
+            return holdout.gate(question, **self._options(*terms))  # type: ignore[arg-type]
         put: Callable[..., Reply] = holdout.ask if self.verb == "ask" else holdout.check
-        return put(question, **said, **self.width)
+        return put(question, **self._options(*terms, "tolerance", "half_width"))
 
     def cost_of(self, holdout: Holdout) -> Cost:
         """What it would cost; nothing is asked."""
-        wanted: dict[str, Any] = {**self.claim, **self.width, "gate": self.verb == "gate"}
-        return holdout.cost(self.read, **wanted)
+        width = self._options("tolerance", "half_width")
+        return holdout.cost(self.read, gate=self.verb == "gate", **width)
 
     def waiting(self, question: Question) -> Waiting:
         """The same, to be put with what others ask."""
         guess = guess_of(_no_rows, self.guess, self.at_most, self.at_least)
-        said = Said(self.why, self.by, self.key, NamedWidth(self.tolerance, self.half_width))
-        return Waiting(question, guess, said, self._whole)
+        width = NamedWidth(self.tolerance, self.half_width)
+        terms = CallTerms(self.why, self.asked_by, self.request_key, width)
+        return Waiting(question, guess, terms, self._whole)
 
     @property
     def _whole(self) -> str | None:
         """The text, where it says all that is asked for."""
         options = (self.where, self.bounds, self.better)
-        return self.question if not self.groups and options == (None, None, None) else None
+        return self.question if not self.by and options == (None, None, None) else None
 
 
 def _no_rows(_: Any) -> Sample:
@@ -268,7 +277,7 @@ class Served:
             left: list[_Call] = []
             keys: set[str] = set()
             for call in self._waiting:
-                key = call.asking.key
+                key = call.asking.request_key
                 late = len(taken) >= _MOST_TOGETHER or key in keys
                 (left if late else taken).append(call)
                 keys |= set() if key is None else {key}

@@ -29,7 +29,7 @@ _ASKED = (
     Asking("avg(x > 0.5)"),
     Asking("median(x)"),
     Asking("std(x)"),
-    Asking("avg(x)", groups=("group",)),
+    Asking("avg(x)", by=("group",)),
     Asking("avg(y > 0.5)", guess=0.5, verb="check"),
     Asking("avg(x > 0.9)", at_most=0.9, verb="gate"),
 )

@@ -36,7 +36,7 @@ from holdfast.service.access import (
 )
 from holdfast.service.bodies import described_body, long_body
 from holdfast.service.client import carried_budget, carried_recorded
-from holdfast.service.data_set import Asking, Reply, Served
+from holdfast.service.data_set import Asking, AskingVerb, Reply, Served
 from holdfast.service.pacing import OnTheStep
 from holdfast.service.pools import BODIES, REPORTS, run_in
 from holdfast.service.problems import JsonReply, certificate_file, problem_of, problems
@@ -45,11 +45,13 @@ from holdfast.service.uploads import Upload
 from holdfast.service.wire import (
     AskBody,
     BatchBody,
+    BatchQuestions,
     CheckBody,
     ColumnBody,
     CostBody,
     GateBody,
     TokenBody,
+    VerbBody,
     column_told,
     csv_of,
     dataset_told,
@@ -97,20 +99,21 @@ async def dataset(served: Dataset, token: AsAnyone, details: _Details = False) -
     return JsonReply(await served.read(partial(dataset_told, reader=token, details=details)))
 
 
-@rest.post("/datasets/{dataset}/ask", tags=["asking"], responses=_ASKS)
-async def ask(body: AskBody, caller: Asker, key: CallKey = None, details: _Details = False) -> Any:
-    """What is it? Text over the table's columns is answered by its description."""
-    asking = body.asking(caller.token.name, caller.own(key))
-    return await _replied(await caller.answer(asking, body.accept_cost), details)
+def _route(path: str, handler: Callable[..., Any], body: type[BaseModel], **words: Any) -> None:
+    """Add the route of a verb, whose body is derived from the options of the verb."""
+    handler.__annotations__["body"] = body
+    rest.post(f"/datasets/{{dataset}}/{path}", tags=["asking"], **words)(handler)
 
 
-@rest.post("/datasets/{dataset}/check", tags=["asking"], responses=_ASKS)
-async def check(
-    body: CheckBody, caller: Asker, key: CallKey = None, details: _Details = False
-) -> Any:
-    """Is it about this? Almost free when confirmed."""
-    asking = body.asking(caller.token.name, caller.own(key))
-    return await _replied(await caller.answer(asking, body.accept_cost), details)
+def _route_verb(verb: AskingVerb, body_type: type[VerbBody], meaning: str) -> None:
+    async def put(
+        body: VerbBody, caller: Asker, key: CallKey = None, details: _Details = False
+    ) -> Any:
+        asking = body.asking(verb, caller.token.name, caller.own(key))
+        return await _replied(await caller.answer(asking, body.accepted_cost), details)
+
+    put.__name__, put.__doc__ = verb, meaning
+    _route(verb, put, body_type, responses=_ASKS)
 
 
 async def _replied(found: Reply, details: bool) -> JsonReply:
@@ -120,27 +123,22 @@ async def _replied(found: Reply, details: bool) -> JsonReply:
     return await run_in(BODIES, lambda: JsonReply(told(found, details=details)))
 
 
-@rest.post("/datasets/{dataset}/gate", tags=["asking"], responses=_ASKS)
-async def gate(
-    body: GateBody, caller: Asker, key: CallKey = None, details: _Details = False
-) -> Any:
-    """Is it shown to be better? *Not shown* says nothing, and is nearly free."""
-    found = await caller.answer(body.asking(caller.token.name, caller.own(key)))
-    return JsonReply(told(found, details=details))
+_route_verb(
+    "ask", AskBody, "What is it? Text over the table's columns is answered by its description."
+)
+_route_verb("check", CheckBody, "Is it about this? Almost free when confirmed.")
+_route_verb(
+    "gate", GateBody, "Is it shown to be better? *Not shown* says nothing, and is nearly free."
+)
 
 
-@rest.post("/datasets/{dataset}/batch", tags=["asking"], responses=_ASKS)
 async def batch(
-    body: BatchBody, caller: Asker, key: CallKey = None, details: _Details = False
+    body: BatchQuestions, caller: Asker, key: CallKey = None, details: _Details = False
 ) -> Any:
     """Questions, or checks of guesses, chosen together: one scan, one shared leakage."""
-    said: dict[str, Any] = {
-        "why": body.why,
-        "by": caller.token.name,
-        "key": caller.own(key),
-        "tolerance": body.tolerance,
-        "half_width": body.half_width,
-    }
+    options = body.options("questions", "guesses")
+    own = caller.own(key)
+    signed = {**options, "asked_by": caller.token.name, "request_key": own}
 
     def read() -> list[Any]:
         return [question_of(each, trusted=False) for each in body.questions]
@@ -149,27 +147,32 @@ async def batch(
 
     def put(holdout: Holdout) -> list[Answer]:
         if body.guesses is None:
-            return holdout.ask_many(questions, **said)
-        return holdout.check_many(questions, body.guesses, **said)
+            return holdout.ask_many(questions, **signed)
+        return holdout.check_many(questions, body.guesses, **signed)
 
     askings = [
-        Asking(text, guess=guess, tolerance=body.tolerance, half_width=body.half_width)
+        Asking.of("ask", {**options, "question": text, "guess": guess})
         for text, guess in zip_longest(body.questions, (body.guesses or ())[: len(questions)])
     ]
-    found = await caller.answers(askings, put, said["key"], body, body.accept_cost)
-    return await run_in(BODIES, lambda: JsonReply(told(found, details=details)))
+    answers = await caller.answers(askings, put, own, body, body.accepted_cost)
+    return await run_in(BODIES, lambda: JsonReply(told(answers, details=details)))
 
 
-@rest.post("/datasets/{dataset}/cost", tags=["asking"], responses=problems(409, 410))
-async def cost(body: CostBody, caller: Asker) -> Any:
+_route("batch", batch, BatchBody, responses=_ASKS)
+
+
+async def cost(body: VerbBody, caller: Asker) -> Any:
     """What a question would cost now, and how wide its answer would be. Free; asks nothing."""
-    asking = body.asking(None, None)
+    asking = body.asking("gate" if body.options().get("gate") else "ask", None, None)
 
     def priced(holdout: Holdout) -> dict[str, Any]:
-        found = asking.cost_of(holdout)
-        return {**found.to_dict(), "text": str(found)}
+        price = asking.cost_of(holdout)
+        return {**price.to_dict(), "text": str(price)}
 
     return JsonReply(await caller.served.read(priced))
+
+
+_route("cost", cost, CostBody, responses=problems(409, 410))
 
 
 @rest.get("/datasets/{dataset}/budget", tags=["data sets"])
@@ -299,7 +302,7 @@ async def attach(caller: Asker, body: _ColumnBody, key: CallKey = None) -> Any:
 
     def put(holdout: Holdout) -> AttachedColumn:
         return holdout.attach(
-            body.name, body.brought, bounds=bounds, missing=body.missing, by=caller.token.name
+            body.name, body.brought, bounds=bounds, missing=body.missing, asked_by=caller.token.name
         )
 
     return await _attached(caller, put, body, key)
@@ -335,7 +338,7 @@ async def attach_file(
 
     def put(holdout: Holdout) -> AttachedColumn:
         def attach(path: Path) -> AttachedColumn:
-            return holdout.attach(name, path, by=caller.token.name, **said)
+            return holdout.attach(name, path, asked_by=caller.token.name, **said)
 
         sent.judge(holdout.rows)
         return sent.read_by(attach)

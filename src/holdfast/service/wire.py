@@ -8,174 +8,104 @@ from __future__ import annotations
 
 import csv
 import io
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias, TypedDict, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from holdfast.errors import InvalidArgument
 from holdfast.holdout.answer import Answer
 from holdfast.holdout.groups import Groups
 from holdfast.holdout.holdout import Holdout
+from holdfast.holdout.options import (
+    AcceptOption,
+    AskSent,
+    BatchSent,
+    CheckSent,
+    CostOptions,
+    GateSent,
+    GuessField,
+    QuestionField,
+    QuestionFields,
+    VerbOption,
+    fields_of,
+)
 from holdfast.ledger.attachments import AttachedColumn
 from holdfast.mechanisms.catalogue import kind_of
 from holdfast.service.access import veil_for
 from holdfast.service.client import carried_answer
-from holdfast.service.data_set import Asking, Reply
+from holdfast.service.data_set import Asking, AskingVerb, Reply
 from holdfast.service.tokens import Token
+from holdfast.statistics.entry import Better, Bounds, By
 
 __all__ = [
     "AskBody",
     "BatchBody",
+    "BatchQuestions",
     "CheckBody",
     "ColumnBody",
     "CostBody",
     "GateBody",
     "TokenBody",
+    "VerbBody",
     "column_told",
     "csv_of",
     "dataset_told",
     "keyed_values",
     "ledger_told",
     "told",
+    "wire_type",
 ]
 
 _MOST_TOGETHER = 200
-_Text: TypeAlias = Annotated[str, Field(max_length=10_000)]
-_Reason: TypeAlias = Annotated[str, Field(max_length=1_000)]
+_LONGEST = 10_000
+_Text: TypeAlias = Annotated[str, Field(max_length=_LONGEST)]
 _Number: TypeAlias = Annotated[float, Field(allow_inf_nan=False)]
 _Pair: TypeAlias = Annotated[list[_Number], Field(min_length=2, max_length=2)]
-_Where: TypeAlias = Annotated[_Text | None, Field(description="Only among rows like these.")]
-_Bounds: TypeAlias = Annotated[
-    _Pair | None, Field(description="The range of the value: low and high.")
-]
-_Tolerance: TypeAlias = Annotated[
-    _Number | None, Field(description="A half-width, as a part of the range.")
-]
-_HalfWidth: TypeAlias = Annotated[
-    _Number | None, Field(description="A half-width, in the unit of the answer.")
-]
-_AtLeast: TypeAlias = Annotated[
-    _Number | None, Field(description="The claim that it is at least this.")
-]
-_AtMost: TypeAlias = Annotated[
-    _Number | None, Field(description="The claim that it is at most this.")
-]
-_AcceptCost: TypeAlias = Annotated[
-    Annotated[int, Field(ge=1, le=10**9)] | None,
-    Field(description="The most questions it may take, where its price is more than one."),
-]
-_Why: TypeAlias = Annotated[_Reason | None, Field(description="Kept in the ledger.")]
+
+
+def wire_type(kind: Any, option: VerbOption, longest: int | None = None) -> Any:
+    """How an option of a verb is read from JSON, with what it is for.
+
+    A text that has no limit of its own may be as long as `longest`.
+    """
+    text = Annotated[str, Field(max_length=option.longest or longest)]
+    read: dict[Any, Any] = {
+        str: Annotated[text, Field(min_length=1, examples=["avg(arr_delay > 15)"])],
+        str | None: text | None,
+        float | None: _Number | None,
+        int | None: Annotated[int, Field(ge=1, le=10**9)] | None,
+        bool: bool,
+        Bounds: _Pair | None,
+        By | None: Annotated[list[text], Field(max_length=2)] | None,
+        Better | None: Better | None,
+    }
+    return Annotated[read[kind], Field(description=option.help)]
 
 
 class _Body(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
+    def options(self, *left_out: str) -> dict[str, Any]:
+        """What was sent, as the verbs take it."""
+        return self.model_dump(exclude={"accept_cost", *left_out}, exclude_none=True)
 
-class _Question(_Body):
-    question: Annotated[
-        _Text, Field(min_length=1, examples=["avg(arr_delay > 15)"], description="A statistic.")
-    ]
-    where: _Where = None
-    by: Annotated[
-        list[_Text] | None,
-        Field(max_length=2, description="For each value of one or two columns."),
-    ] = None
-    bounds: _Bounds = None
-    better: Annotated[
-        Literal["higher", "lower"] | None, Field(description="Of a difference: which is better.")
-    ] = None
-    tolerance: _Tolerance = None
-    half_width: _HalfWidth = None
-    why: _Why = None
+    @property
+    def accepted_cost(self) -> int | None:
+        """The most questions that it may take."""
+        return self.model_dump().get("accept_cost")
 
-    def asking(self, by: str | None, key: str | None, **claim: Any) -> Asking:
+
+class VerbBody(_Body):
+    """A question with the options of a verb."""
+
+    def asking(self, verb: AskingVerb, asked_by: str | None, request_key: str | None) -> Asking:
         """What is asked, by whom, and under which key."""
-        return Asking(
-            question=self.question,
-            where=self.where,
-            groups=tuple(self.by or ()),
-            bounds=None if self.bounds is None else (self.bounds[0], self.bounds[1]),
-            better=self.better,
-            tolerance=self.tolerance,
-            half_width=self.half_width,
-            why=self.why,
-            by=by,
-            key=key,
-            **claim,
-        )
+        signed = {"asked_by": asked_by, "request_key": request_key}
+        return Asking.of(verb, {**self.options("gate"), **signed})
 
 
-class AskBody(_Question):
-    """A question without a guess."""
-
-    accept_cost: _AcceptCost = None
-
-
-class _Claim(_Question):
-    guess: Annotated[_Number | None, Field(description="What it is about, in its own unit.")] = None
-    at_most: _AtMost = None
-    at_least: _AtLeast = None
-
-    def asking(self, by: str | None, key: str | None, **more: Any) -> Asking:
-        claim = {"guess": self.guess, "at_most": self.at_most, "at_least": self.at_least}
-        return super().asking(by, key, **claim, **more)
-
-
-class CostBody(_Claim):
-    """A question, or a claim, of which the cost is wanted; nothing is asked."""
-
-    gate: Annotated[bool, Field(description="Whether it would be gated, not checked.")] = False
-
-    def asking(self, by: str | None, key: str | None, **_: Any) -> Asking:
-        return super().asking(by, key, verb="gate" if self.gate else "ask")
-
-
-class CheckBody(_Claim):
-    """A claim: about `guess`, or on one side of a number."""
-
-    accept_cost: _AcceptCost = None
-
-    def asking(self, by: str | None, key: str | None, **_: Any) -> Asking:
-        found = super().asking(by, key, verb="check")
-        if len(found.claim) != 1:
-            raise InvalidArgument("a check takes one of guess, at_most and at_least.")
-        return found
-
-
-class GateBody(_Body):
-    """What is to be shown: that it is more than `at_least`, or less than `at_most`."""
-
-    question: Annotated[
-        _Text,
-        Field(
-            min_length=1,
-            examples=["difference(v7 = label, v6 = label)"],
-            description="A statistic.",
-        ),
-    ]
-    where: _Where = None
-    bounds: _Bounds = None
-    at_least: Annotated[_Number | None, Field(description="To be shown: more than this.")] = None
-    at_most: Annotated[_Number | None, Field(description="To be shown: less than this.")] = None
-    why: _Why = None
-
-    def asking(self, by: str | None, key: str | None) -> Asking:
-        """What is gated, by whom, and under which key."""
-        return Asking(
-            question=self.question,
-            where=self.where,
-            bounds=None if self.bounds is None else (self.bounds[0], self.bounds[1]),
-            at_least=self.at_least,
-            at_most=self.at_most,
-            why=self.why,
-            by=by,
-            key=key,
-            verb="gate",
-        )
-
-
-class BatchBody(_Body):
-    """Questions chosen together: one scan, one shared leakage; with guesses, checks."""
+class BatchQuestions(_Body):
+    """Questions chosen together; with guesses, checks."""
 
     questions: Annotated[
         list[_Text], Field(min_length=1, max_length=_MOST_TOGETHER, description="Statistics.")
@@ -184,10 +114,63 @@ class BatchBody(_Body):
         list[_Number] | None,
         Field(max_length=_MOST_TOGETHER, description="To be checked: a guess for each of them."),
     ] = None
-    tolerance: _Tolerance = None
-    half_width: _HalfWidth = None
-    why: _Why = None
-    accept_cost: _AcceptCost = None
+
+
+_M = TypeVar("_M", bound=_Body)
+
+
+def _derived(name: str, doc: str, base: type[_M], *records: type) -> type[_M]:
+    """The body of a verb: the options of its records. The key of a call is a header."""
+    fields: dict[str, Any] = {
+        option: (
+            wire_type(*kind, _LONGEST),
+            ... if kind[0] is str else False if kind[0] is bool else None,
+        )
+        for option, kind in fields_of(*records).items()
+        if option != "request_key"
+    }
+    return create_model(name, __doc__=doc, __base__=base, __module__=__name__, **fields)
+
+
+class _Gated(TypedDict, total=False):
+    gate: Annotated[bool, VerbOption("Whether it would be gated, not checked.")]
+
+
+AskBody = _derived(
+    "AskBody", "A question without a guess.", VerbBody, QuestionFields, AskSent, AcceptOption
+)
+CheckBody = _derived(
+    "CheckBody",
+    "A claim: about `guess`, or on one side of a number.",
+    VerbBody,
+    QuestionFields,
+    GuessField,
+    CheckSent,
+    AcceptOption,
+)
+CostBody = _derived(
+    "CostBody",
+    "A question, or a claim, of which the cost is wanted; nothing is asked.",
+    VerbBody,
+    QuestionFields,
+    GuessField,
+    CostOptions,
+    _Gated,
+)
+GateBody = _derived(
+    "GateBody",
+    "What is to be shown: that it is more than `at_least`, or less than `at_most`.",
+    VerbBody,
+    QuestionField,
+    GateSent,
+)
+BatchBody = _derived(
+    "BatchBody",
+    "Questions chosen together: one scan, one shared leakage; with guesses, checks.",
+    BatchQuestions,
+    BatchSent,
+    AcceptOption,
+)
 
 
 class ColumnBody(_Body):
@@ -204,7 +187,9 @@ class ColumnBody(_Body):
         list[bool | int | float | str | None],
         Field(fail_fast=True, description="A value for every key."),
     ]
-    bounds: _Bounds = None
+    bounds: Annotated[_Pair | None, Field(description="The range of the value: low and high.")] = (
+        None
+    )
     missing: Annotated[
         Literal["refuse", "null"], Field(description="What to do about keys without a value.")
     ] = "refuse"
@@ -309,7 +294,7 @@ def ledger_told(
     lines: list[dict[str, Any]], reader: Token, holdout: Holdout
 ) -> list[dict[str, Any]]:
     """Lines of the ledger without the keys of calls; a viewer does not learn who asked."""
-    hidden = {"key", "by"} if reader.role == "viewer" else {"key"}
+    hidden = {"request_key", "asked_by"} if reader.role == "viewer" else {"request_key"}
     told = [{name: line[name] for name in line if name not in hidden} for line in lines]
     return list(veil_for(reader, holdout).over(told))
 

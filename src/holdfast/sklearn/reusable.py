@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from holdfast.holdout.ask import Saying
+    from holdfast.holdout.options import BatchOptions
 
 __all__ = ["ReusableHoldout"]
 
@@ -82,16 +82,18 @@ class ReusableHoldout:
             **opening,
         )
 
-    def ask(self, estimator: Any, name: str | None = None, **said: Unpack[Saying]) -> Answer:
+    def ask(
+        self, estimator: Any, name: str | None = None, **options: Unpack[BatchOptions]
+    ) -> Answer:
         """The score of a fitted estimator, with noise; `name` is what it is called."""
-        return self.holdout.ask(self.scoring.asked(self.column(estimator, name)), **said)
+        return self.holdout.ask(self.scoring.asked(self.column(estimator, name)), **options)
 
     def check(
-        self, estimator: Any, guess: float, name: str | None = None, **said: Unpack[Saying]
+        self, estimator: Any, guess: float, name: str | None = None, **options: Unpack[BatchOptions]
     ) -> Answer:
         """Is the score about `guess`, the one of cross-validation, say?"""
         question = self.scoring.asked(self.column(estimator, name))
-        return self.holdout.check(question, guess=guess, **said)
+        return self.holdout.check(question, guess=guess, **options)
 
     def gate(
         self, candidate: Any, incumbent: Any, min_gain: float = 0.0, *, why: str | None = None
@@ -100,9 +102,9 @@ class ReusableHoldout:
         question = self._gain(candidate, incumbent)
         return self.holdout.gate(question, at_least=min_gain, why=why)
 
-    def compare(self, candidate: Any, incumbent: Any, **said: Unpack[Saying]) -> Answer:
+    def compare(self, candidate: Any, incumbent: Any, **options: Unpack[BatchOptions]) -> Answer:
         """How much higher the candidate scores than the incumbent, with noise."""
-        return self.holdout.ask(self._gain(candidate, incumbent), **said)
+        return self.holdout.ask(self._gain(candidate, incumbent), **options)
 
     def board(self) -> pl.DataFrame:
         """What was asked of which estimators, in order, with the intervals that were given."""

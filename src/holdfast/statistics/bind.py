@@ -19,6 +19,7 @@ from holdfast.statistics.entry import (
     Better,
     Bound,
     Bounds,
+    By,
     Call,
     Table,
     TableCall,
@@ -35,7 +36,6 @@ __all__ = [
     "TABLES",
     "Question",
     "bind",
-    "bounded",
     "named_call",
     "question_of",
     "read_again",
@@ -158,28 +158,34 @@ def _single(call: Call | TableCall) -> Call:
 
 
 def question_of(
-    text: str,
+    question: Question | TableCall,
     *,
     where: str | None = None,
-    by: Sequence[str] | None = None,
+    by: By | None = None,
     bounds: Bounds = None,
     better: Better | None = None,
     trusted: bool = True,
 ) -> Call | TableCall:
-    """The statistic that the text names, with what the options say of it.
+    """The statistic that is named, in Python or by a text, with what the options say of it.
 
     Whoever is not `trusted` assumes nothing of the rows: everybody's intervals would rest on it.
     """
-    call = read_question(text)
+    call = read_question(question) if isinstance(question, str) else question
+    options = {"where": where, "by": by, "bounds": bounds, "better": better}
+    given = {option: value for option, value in options.items() if value is not None}
+    if not isinstance(call, Call | TableCall):
+        option, value = next(iter(given.items()), ("where", where))
+        raise InvalidArgument(
+            f"{option} is {value!r}, and the question is a {type(call).__name__}, which has its "
+            f"own; leave {option} out."
+        )
     if not trusted and _assumes(call):
         raise InvalidArgument(
             "the question assumes something of the rows (sigma, b or a variance), and that is for "
             "the custodian to declare of a column; ask without it."
         )
-    said = {"where": where, "by": by, "bounds": bounds, "better": better}
-    for option, value in said.items():
-        if value:
-            _require_taken(call.name, option)
+    for option in given:
+        _require_taken(call.name, option)
     if where is not None:
         if call.where is not None:
             raise InvalidArgument(
@@ -190,26 +196,12 @@ def question_of(
     if bounds is not None:
         call = replace(call, bounds=pair_of(bounds))
     if isinstance(call, TableCall):
-        if by:
+        if by is not None:
             raise InvalidArgument("the question has its own groups, and by gives others.")
         return call
-    if by:
+    if by is not None:
         return grouped(call, by)
     return call if better is None else replace(call, better=better)
-
-
-def bounded(question: Question | TableCall, bounds: Bounds) -> Question | TableCall:
-    """The question with the range of its values; as it is, where none is given."""
-    if bounds is None:
-        return question
-    call = read_question(question) if isinstance(question, str) else question
-    if not isinstance(call, Call | TableCall):
-        raise InvalidArgument(
-            f"bounds is {bounds!r}, and the question is a {type(question).__name__}, which has its "
-            "own; leave bounds out."
-        )
-    _require_taken(call.name, "bounds")
-    return replace(call, bounds=pair_of(bounds))
 
 
 def _assumes(call: Call | TableCall) -> bool:

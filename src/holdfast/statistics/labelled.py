@@ -124,7 +124,12 @@ def of_group(
 
 def grouping_column(by: str, table: Table) -> Column:
     """A column that groups can be made of."""
-    column = table.schema.column(by)
+    try:
+        column = table.schema.column(by)
+    except InvalidQuestion as error:
+        if "did you mean" in str(error):
+            raise
+        raise InvalidQuestion(f"{error} The person who asks is asked_by= (--asked-by).") from None
     if column.type not in _GROUPING:
         raise InvalidQuestion(
             f"by= needs a column of text, whole numbers or booleans, and {by!r} is {column.type}."

@@ -64,5 +64,5 @@ def write(folder: Path) -> None:
         holdout.ask(ASKED)
         holdout.ask("avg(late)", tolerance=0.3)
         holdout.check("avg(x > 0.5)", guess=0.5)
-        holdout.ask("median(x)", key="a call")
+        holdout.ask("median(x)", request_key="a call")
     (FOLDER / f"{FORMAT}.sql").write_text(dumped(folder / "t.ledger"), "utf-8")

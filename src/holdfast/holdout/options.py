@@ -1,0 +1,241 @@
+"""Options of the verbs: the one record from which every surface derives its own.
+
+Python and the client take the options as keyword arguments, REST as fields of a body, MCP as
+arguments of a tool, the command line as `--options`. `by` is a column and `asked_by` a person;
+`key` is a column of keys and `request_key` the idempotency key of a call.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import wraps
+from typing import Annotated, Any, Literal, ParamSpec, TypedDict, TypeVar, get_type_hints
+
+__all__ = [
+    "AcceptOption",
+    "AskOptions",
+    "AskSent",
+    "BatchOptions",
+    "BatchSent",
+    "CheckOptions",
+    "CheckSent",
+    "CostOptions",
+    "GateOptions",
+    "GateSent",
+    "GuessField",
+    "QuestionField",
+    "QuestionFields",
+    "VerbOption",
+    "fields_of",
+    "takes",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class VerbOption:
+    """What an option is for; `metavar` stands for its value in `--help`."""
+
+    help: str
+    metavar: str | None = None
+    longest: int | None = None  # characters of a text
+
+
+class _Restricting(TypedDict, total=False):
+    where: Annotated[
+        str | None, VerbOption("Only among rows like these: \"origin = 'JFK'\".", "CONDITION")
+    ]
+    bounds: Annotated[
+        tuple[float, float] | None,
+        VerbOption("The range of the value; it is cut to it.", "LOW HIGH"),
+    ]
+
+
+class _Judging(TypedDict, total=False):
+    better: Annotated[
+        Literal["higher", "lower"] | None,
+        VerbOption("Of a difference: say whether the first is better, worse, or cannot tell."),
+    ]
+
+
+class _Claiming(TypedDict, total=False):
+    at_most: Annotated[float | None, VerbOption("One side, instead of a guess: at most this.", "X")]
+    at_least: Annotated[
+        float | None, VerbOption("One side, instead of a guess: at least this.", "X")
+    ]
+
+
+class _Width(TypedDict, total=False):
+    tolerance: Annotated[
+        float | None,
+        VerbOption("Another half-width than the declared one, as a part of the range: 0.025.", "X"),
+    ]
+    half_width: Annotated[
+        float | None, VerbOption("The same in the unit of the answer: 6, of minutes.", "X")
+    ]
+
+
+class _Keeping(TypedDict, total=False):
+    why: Annotated[str | None, VerbOption("Why you ask; kept in the ledger.", "TEXT", 1_000)]
+    request_key: Annotated[
+        str | None,
+        VerbOption("A name for this call: made again with it, it is told the same.", "KEY", 200),
+    ]
+
+
+class _Signing(TypedDict, total=False):
+    asked_by: Annotated[str | None, VerbOption("Who asks; kept in the ledger.", "WHO")]
+
+
+class _Differing(TypedDict, total=False):
+    differing: Annotated[
+        float | None, VerbOption("The share of rows that you think differ; known if public.", "X")
+    ]
+
+
+# What a service takes with each verb: who asks is whom the token says.
+
+
+class AskSent(_Restricting, _Judging, _Width, _Keeping):
+    """Options of an ask that is sent to a service."""
+
+
+class CheckSent(_Restricting, _Judging, _Claiming, _Width, _Keeping):
+    """Options of a check that is sent to a service."""
+
+
+class GateSent(_Restricting, _Claiming, _Keeping):
+    """Options of a gate that is sent to a service."""
+
+
+class BatchSent(_Width, _Keeping):
+    """Options of several questions that are sent to a service together."""
+
+
+class CostOptions(_Restricting, _Judging, _Claiming, _Width):
+    """Options of what a question would cost."""
+
+
+# The same where the rows are.
+
+
+class AskOptions(AskSent, _Signing, total=False):
+    """Options of an ask."""
+
+    discover: Annotated[
+        bool,
+        VerbOption(
+            "Find the groups in the protected rows. This ends asks and checks for good; described "
+            "questions stay."
+        ),
+    ]
+    top: Annotated[int | None, VerbOption("Of discovered groups, the K largest.", "K")]
+
+
+class CheckOptions(CheckSent, _Differing, _Signing):
+    """Options of a check."""
+
+
+class GateOptions(GateSent, _Differing, _Signing):
+    """Options of a gate."""
+
+
+class BatchOptions(BatchSent, _Signing):
+    """Options of several questions that are put together."""
+
+
+# What verbs take beside their options, as the surfaces outside Python have it.
+
+
+class QuestionField(TypedDict):
+    """The question of a verb."""
+
+    question: Annotated[
+        str,
+        VerbOption(
+            'A statistic, such as "avg(arr_delay > 15)", "median(distance)" or "auc(score, late)".',
+            "QUESTION",
+        ),
+    ]
+
+
+class QuestionFields(QuestionField, total=False):
+    """The question of a verb that answers for groups, too."""
+
+    by: Annotated[
+        str | Sequence[str] | None,
+        VerbOption(
+            "For each value of a column that is declared, or known from other rows, or of two "
+            'columns; "avg(x) by origin, month" says the same.',
+            "COLUMN",
+        ),
+    ]
+
+
+class GuessField(TypedDict, total=False):
+    """What is guessed of a question."""
+
+    guess: Annotated[float | None, VerbOption("What you think it is, in its own unit.", "X")]
+
+
+class AcceptOption(TypedDict, total=False):
+    """What a service asks to be accepted where many share what a call takes from."""
+
+    accept_cost: Annotated[
+        int | None,
+        VerbOption("Of a service: the most questions it may take, where that is not one.", "N"),
+    ]
+
+
+def fields_of(*records: type) -> dict[str, tuple[Any, VerbOption]]:
+    """The options of some records by name: the type of each, and what it is for."""
+    hints = [get_type_hints(record, include_extras=True) for record in records]
+    return {
+        name: (hint.__origin__, hint.__metadata__[0])
+        for each in hints
+        for name, hint in each.items()
+    }
+
+
+# Python: keyword arguments that a record has.
+
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+_RENAMED = {
+    "by": "the person who asks is asked_by=, and by= is a column",
+    "key": "the idempotency key of a call is request_key=, and key= is a column of keys",
+}
+
+
+def takes(
+    record: type | None = None, called: str | None = None
+) -> Callable[[Callable[_P, _T]], Callable[_P, _T]]:
+    """Give a verb the options of a record: shown in its signature, and no others taken."""
+
+    def with_options(verb: Callable[_P, _T]) -> Callable[_P, _T]:
+        own, hints = inspect.signature(verb), {} if record is None else get_type_hints(record)
+        kept = [each for each in own.parameters.values() if each.kind is not each.VAR_KEYWORD]
+        options = [
+            inspect.Parameter(
+                name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=False if hint is bool else None,
+                annotation=hint,
+            )
+            for name, hint in hints.items()
+        ]
+        known = {each.name for each in (*kept, *options)}
+
+        @wraps(verb)
+        def checked(*given: _P.args, **options: _P.kwargs) -> _T:
+            for name in options.keys() - known:
+                hint = f"; {_RENAMED[name]}" if name in _RENAMED else ""
+                raise TypeError(f"{called or verb.__name__}() takes no {name}={hint}.")
+            return verb(*given, **options)
+
+        checked.__signature__ = own.replace(parameters=[*kept, *options])  # type: ignore[attr-defined]
+        return checked
+
+    return with_options
