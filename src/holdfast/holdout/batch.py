@@ -8,7 +8,8 @@ from typing import Any, NamedTuple, TypeAlias, TypeGuard
 from holdfast import require
 from holdfast.described.question import DescribedParts, DescribedQuestion
 from holdfast.errors import InvalidArgument, LedgerTampered
-from holdfast.ledger.entries import Recorded, restated
+from holdfast.ledger.composites import restated
+from holdfast.ledger.entries import Recorded
 from holdfast.ledger.limits import ROUNDED_ENDS, lies_in
 from holdfast.ledger.transcript import Transcript, informed
 from holdfast.mechanisms.catalogue import kind_of

@@ -8,14 +8,15 @@ audit comes to the same from the looks alone.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
-from holdfast.described.question import DescribedQuestion
+from holdfast.described.question import DescribedQuestion, share_symbols
 from holdfast.errors import Refused
-from holdfast.ledger.entries import Recorded, Request, restated
+from holdfast.ledger.entries import Recorded, Request, in_unit, in_unit_outwards
 from holdfast.ledger.limits import lies_in, open_ended
+from holdfast.mechanisms.described import release_of
 from holdfast.mechanisms.terms import Terms
 from holdfast.statistics.derived import Estimate, Joined, Subquestion, is_single
 from holdfast.statistics.entry import Bound
@@ -23,7 +24,7 @@ from holdfast.statistics.player import Due, Verb, is_whole, play_of, played
 from holdfast.statistics.statistic import Statistic
 from holdfast.theory.base.intervals import Interval
 
-__all__ = ["Followed", "read_whole", "rebuilt", "whole"]
+__all__ = ["Followed", "read_whole", "rebuilt", "restated", "whole"]
 
 
 _WORST_FIRST = ("answered", "confirmed")
@@ -195,6 +196,30 @@ def rebuilt(
     except Refused:
         joined = None
     return Followed(joined, [*answered, *looks[len(answered) :]], parts)
+
+
+def restated(look: Recorded, question: DescribedQuestion) -> Recorded | None:
+    """What a look says of another question with its event: a function of the same symbols.
+
+    None where it is at another event, or its symbols are those of another rule.
+    """
+    if look.event is None or look.event != question.event or look.symbols is None:
+        return None
+    if not share_symbols(look.rule, question.rule):
+        return None
+    release = release_of(question, look.look or 0, look.symbols)
+    low, high, inside = question.low, question.high, release.interval
+    value, interval = release.value, in_unit_outwards(inside, low, high)
+    return replace(
+        look,
+        number=None,
+        question=question.text,
+        status=release.status,
+        value=None if value is None else in_unit(value, low, high),
+        interval=open_ended(interval, low, high) if question.unbounded else interval,
+        range=Interval(low, high),
+        rule=question.rule,
+    )
 
 
 def _as_asked(look: Recorded, statistic: Statistic) -> Recorded:

@@ -37,14 +37,14 @@ from typing import Any, Literal, TypeAlias
 
 from holdfast.data.files import AS_USUAL, TableForm
 from holdfast.described.means import ConcentratedRule
-from holdfast.described.question import DescribedQuestion, is_at_the_floor, share_symbols
+from holdfast.described.question import is_at_the_floor
 from holdfast.described.rule import Rule, Symbols, Told
 from holdfast.errors import InvalidArgument, LedgerTampered
 from holdfast.ledger.chain import canonical
 from holdfast.ledger.limits import open_ended
 from holdfast.ledger.side_files import FORMAT
 from holdfast.mechanisms.catalogue import kind_of
-from holdfast.mechanisms.described import release_of, rule_from
+from holdfast.mechanisms.described import rule_from
 from holdfast.mechanisms.mechanism import (
     Mechanism,
     Offer,
@@ -86,7 +86,6 @@ __all__ = [
     "require_numbered",
     "require_settled",
     "reservation",
-    "restated",
     "retirement",
     "revelation",
     "settlement",
@@ -624,30 +623,6 @@ def recorded(
         alike=extra.get("alike"),
         event=None if offer.bits is None else extra.get("event"),
         symbols=tuple(symbol) if isinstance(symbol, list | tuple) else None,
-    )
-
-
-def restated(look: Recorded, question: DescribedQuestion) -> Recorded | None:
-    """What a look says of another question with its event: a function of the same symbols.
-
-    None where it is at another event, or its symbols are those of another rule.
-    """
-    if look.event is None or look.event != question.event or look.symbols is None:
-        return None
-    if not share_symbols(look.rule, question.rule):
-        return None
-    release = release_of(question, look.look or 0, look.symbols)
-    low, high, inside = question.low, question.high, release.interval
-    value, interval = release.value, in_unit_outwards(inside, low, high)
-    return replace(
-        look,
-        number=None,
-        question=question.text,
-        status=release.status,
-        value=None if value is None else in_unit(value, low, high),
-        interval=open_ended(interval, low, high) if question.unbounded else interval,
-        range=Interval(low, high),
-        rule=question.rule,
     )
 
 
