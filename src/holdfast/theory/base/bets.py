@@ -280,7 +280,7 @@ def log_mixture(log_capitals: Sequence[float], weights: Iterable[float]) -> floa
 
 
 def first_kept(excess: Callable[[float], float], inside: float, limit: float, step: float) -> float:
-    """The end of what is not rejected, on the way from `kept` to `limit`; `limit` if all is kept.
+    """The end of what is not rejected, on the way from `inside` to `limit`; `limit` if all is kept.
 
     For an excess that only rises on that way. Looks in steps that double, of the size at which a
     rejection is to be expected, then between the last two.
