@@ -21,7 +21,8 @@ def theorem_page() -> str:
     lines = [
         _NOTE,
         "# The theorems\n",
-        f"{len(registry())} results, each a function of `holdfast.theory` with its source. "
+        f"{len(registry())} results, each a function of `holdfast.theory` with its source (of "
+        "`holdfast.papers.theorems` where no promise rests on it). "
         "`holdfast theorems NAME` shows one in full, with its domain, monotone directions and "
         "slack.\n",
         "Sources: " + "; ".join(f"**{key}** = {title}" for key, title in SOURCES.items()) + ".\n",

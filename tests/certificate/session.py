@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from holdfast.certificate.certificate import certificate_digest, written
+from holdfast.certificate.certificate import certificate_digest, certificate_text
 from holdfast.certificate.checking import audit_certificate
 from tests.holdout.tables import opened, table
 
@@ -44,7 +44,7 @@ def changed(path: Path, change: Callable[[Facts], None], *, again: bool = True) 
             {name: facts[name] for name in facts if name != "digest"}
         )
     target = path.with_name("changed.json")
-    target.write_text(written(facts), encoding="utf-8", newline="\n")
+    target.write_text(certificate_text(facts), encoding="utf-8", newline="\n")
     return target
 
 

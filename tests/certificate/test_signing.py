@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import holdfast
-from holdfast.certificate.certificate import ReuseCertificate, certificate_digest, written
+from holdfast.certificate.certificate import ReuseCertificate, certificate_digest, certificate_text
 from holdfast.certificate.checking import audit_certificate
 from holdfast.certificate.signing import SigningKey
 from holdfast.ledger.chain import GENESIS, link
@@ -61,7 +61,7 @@ def rewritten(facts: Facts, place: int, change: Callable[[str], str]) -> Facts:
 
 def saved(facts: Facts, path: Path) -> Path:
     facts["digest"] = certificate_digest({name: facts[name] for name in facts if name != "digest"})
-    path.write_text(written(facts), encoding="utf-8", newline="\n")
+    path.write_text(certificate_text(facts), encoding="utf-8", newline="\n")
     return path
 
 

@@ -22,9 +22,9 @@ from holdfast.papers.median_mechanism import (
     VersionSpace,
     weighted_median,
 )
+from holdfast.papers.theorems.median_parameters import histogram_mistakes, sequence_mistakes
 from holdfast.statistics.mean import Mean
 from holdfast.theory.base.intervals import Interval
-from holdfast.theory.field.median_parameters import histogram_mistakes, sequence_mistakes
 from tests.guessers.play import Play, adversary, cells, grounds, histogram, mean_of, terms_for
 
 CELLS, TOLERANCE, ROWS, QUESTIONS = 3, 0.15, 10**8, 40

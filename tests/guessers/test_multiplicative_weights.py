@@ -18,12 +18,12 @@ import holdfast
 from holdfast.errors import InvalidArgument, Refused
 from holdfast.guessers.guesser import Lesson
 from holdfast.papers.multiplicative_weights import CellWeights, MultiplicativeWeights
-from holdfast.statistics.mean import Mean
-from holdfast.theory.base.intervals import Interval
-from holdfast.theory.field.baselines import (
+from holdfast.papers.theorems.baselines import (
     multiplicative_weights_drop,
     multiplicative_weights_surprises,
 )
+from holdfast.statistics.mean import Mean
+from holdfast.theory.base.intervals import Interval
 from tests.guessers.play import (
     Array,
     Play,

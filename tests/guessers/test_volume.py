@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from holdfast.errors import InvalidArgument
 from holdfast.guessers.guesser import Lesson
 from holdfast.papers.median_mechanism import MOST_SAMPLED_CELLS, DistributionSpace, MedianMechanism
+from holdfast.papers.theorems.median_parameters import median_samples, volume_mistakes
 from holdfast.statistics.mean import Mean
 from holdfast.theory.base.intervals import Interval
-from holdfast.theory.field.median_parameters import median_samples, volume_mistakes
 from tests.guessers.play import Play, adversary, cells, grounds, histogram, mean_of, terms_for
 from tests.theory.coverage import too_many
 

@@ -31,9 +31,9 @@ from holdfast.papers.adaptive_composition import (
     learner_step,
     tv_step,
 )
+from holdfast.papers.theorems.laws import total_variation
 from holdfast.theory.base.concentration import BoundedMean, SubGaussian
 from holdfast.theory.notions.composing import GDP, TV, ZCDP, ApproxDP, PureDP
-from holdfast.theory.notions.laws import total_variation
 from holdfast.theory.transfer.differential_privacy import optimal_composition_at_delta
 from holdfast.theory.typical.calibrated_noise import gaussian_scale
 from holdfast.theory.typical.notion import TypicalStability

@@ -10,6 +10,14 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
+from holdfast.papers.theorems.accuracy import NOISES, Accuracy, accuracy_half_width
+from holdfast.papers.theorems.baselines import multiplicative_weights_surprises
+from holdfast.papers.theorems.median_parameters import (
+    median_samples,
+    sequence_mistakes,
+    volume_mistakes,
+)
+from holdfast.papers.theorems.tv_generalisation import subsample_size, subsample_size_printed
 from holdfast.theory.base.concentration import (
     Bernstein,
     BinomialMean,
@@ -39,12 +47,6 @@ from holdfast.theory.direct.paired import exact_paired_lower
 from holdfast.theory.direct.proportion import two_sided_unlike_level
 from holdfast.theory.direct.spread import covariance_by_bets, std_by_bets
 from holdfast.theory.direct.symbols import GridSymbol, StepSymbol, grid_answer, step_interval
-from holdfast.theory.field.baselines import multiplicative_weights_surprises
-from holdfast.theory.field.median_parameters import (
-    median_samples,
-    sequence_mistakes,
-    volume_mistakes,
-)
 from holdfast.theory.leakage.claim_levels import (
     mean_claim_holds,
     paired_claim_holds,
@@ -55,7 +57,6 @@ from holdfast.theory.leakage.gates import gate_shows
 from holdfast.theory.leakage.nats import LeakageAccount
 from holdfast.theory.leakage.release import DiscreteUniform
 from holdfast.theory.notions.composing import PureDP
-from holdfast.theory.notions.tv_generalisation import subsample_size, subsample_size_printed
 from holdfast.theory.planning import KnownRows, listed_method
 from holdfast.theory.transfer.differential_privacy import (
     optimal_composition_at_delta,
@@ -63,7 +64,6 @@ from holdfast.theory.transfer.differential_privacy import (
 )
 from holdfast.theory.transfer.gaussian_noise import gaussian_questions, gaussian_rows
 from holdfast.theory.transfer.variance import VarianceLine, variance_line
-from holdfast.theory.typical.accuracy import NOISES, Accuracy, accuracy_half_width
 from holdfast.theory.typical.composition import log_geometric_sum
 from holdfast.theory.typical.sharp_composition import optimal_composition_log_delta
 from tests.theory.roundings import LARGE, ROOT, Case, Site
@@ -145,7 +145,7 @@ EITHER = {
     ("theory/transfer/median_width.py", "return MedianNoiseDesign(D, a, C, math.inf, 0.0,"): (
         "beyond the range: nothing is said"
     ),
-    ("theory/typical/interaction.py", "most = round_up(k * eta)"): _SEARCHED,
+    ("papers/theorems/interaction.py", "most = round_up(k * eta)"): _SEARCHED,
     ("theory/typical/generalisation.py", "log_bad, most = bad_event_log_bound("): _SEARCHED,
 }
 

@@ -75,7 +75,8 @@ def sites(*folders: str) -> list[Site]:
 @cache
 def _modules() -> list[ModuleType]:
     found = []
-    for room in ("theory", "mechanisms", "described", "statistics", "data", "planner"):
+    rooms = ("theory", "mechanisms", "described", "statistics", "data", "planner")
+    for room in (*rooms, "papers.theorems"):
         package = importlib.import_module(f"holdfast.{room}")
         for each in pkgutil.walk_packages(package.__path__, f"holdfast.{room}."):
             found.append(importlib.import_module(each.name))

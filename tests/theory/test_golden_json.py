@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from holdfast.papers.theorems import tv_generalisation
 from holdfast.theory.base import intervals
 from holdfast.theory.base.concentration import BoundedMean, SubExponential, SubGaussian
 from holdfast.theory.direct import (
@@ -33,7 +34,6 @@ from holdfast.theory.notions import (
     arrows as stability_arrows,
     composing as stability,
     distances,
-    tv_generalisation,
 )
 from holdfast.theory.transfer import (
     gaussian_noise as gaussian_transfer,

@@ -16,23 +16,23 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from holdfast.theory.base.concentration import (
-    SubGaussian,
-    sub_exponential_log_tail_printed,
-    sub_gaussian_log_tail_printed,
-)
-from holdfast.theory.base.theorem import registry
-from holdfast.theory.field.median_parameters import median_parameters, median_parameters_printed
-from holdfast.theory.notions.arrows import pure_dp_to_tv, pure_dp_to_tv_printed
-from holdfast.theory.notions.composing import PureDP
-from holdfast.theory.notions.distances import gaussian_tv
-from holdfast.theory.notions.tv_generalisation import (
+from holdfast.papers.theorems.median_parameters import median_parameters, median_parameters_printed
+from holdfast.papers.theorems.tv_generalisation import (
     gaussian_scale_for_expected_error,
     subsample_size,
     subsample_size_printed,
     tv_expected_error,
     tv_expected_error_printed,
 )
+from holdfast.theory.base.concentration import (
+    SubGaussian,
+    sub_exponential_log_tail_printed,
+    sub_gaussian_log_tail_printed,
+)
+from holdfast.theory.base.theorem import registry
+from holdfast.theory.notions.arrows import pure_dp_to_tv, pure_dp_to_tv_printed
+from holdfast.theory.notions.composing import PureDP
+from holdfast.theory.notions.distances import gaussian_tv
 from holdfast.theory.typical.calibrated_noise import (
     gaussian_scale_bf1_printed,
     gaussian_scale_printed,

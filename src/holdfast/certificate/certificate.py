@@ -19,7 +19,7 @@ from holdfast.ledger.chain import Row, canonical, now
 from holdfast.ledger.transcript import Transcript
 from holdfast.wording import plural
 
-__all__ = ["KIND", "ReuseCertificate", "certificate_digest", "certified", "written"]
+__all__ = ["KIND", "ReuseCertificate", "certificate_digest", "certificate_text", "certified"]
 
 KIND = "holdfast certificate/1"
 _ENDINGS = (".html", ".json")
@@ -79,7 +79,7 @@ class ReuseCertificate:
 
     def to_json(self) -> str:
         """The text of the JSON file: `holdfast audit` verifies it alone."""
-        return written(self.to_dict())
+        return certificate_text(self.to_dict())
 
     def to_html(self) -> str:
         """The text of the page for people: it needs no other file, no script and no network."""
@@ -114,7 +114,7 @@ class ReuseCertificate:
     @property
     def signed_by(self) -> str:
         """Signers, in words."""
-        names = " and ".join(each.who for each in self.signatures)
+        names = " and ".join(each.signer for each in self.signatures)
         return f"signed by {names}" if names else "not signed"
 
     def _repr_html_(self) -> str:
@@ -160,7 +160,7 @@ def certificate_digest(facts: Mapping[str, Any]) -> str:
     return sha256(canonical(dict(facts)).encode()).hexdigest()
 
 
-def written(facts: Mapping[str, Any]) -> str:
+def certificate_text(facts: Mapping[str, Any]) -> str:
     """The one text of a certificate's file: a fact on a line, and of a list each thing on one."""
     lines = [f"{_json(name)}: {_value(value)}" for name, value in facts.items()]
     return "{\n" + ",\n".join(lines) + "\n}\n"

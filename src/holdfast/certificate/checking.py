@@ -9,7 +9,12 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from holdfast.certificate.certificate import KIND, ReuseCertificate, certificate_digest, written
+from holdfast.certificate.certificate import (
+    KIND,
+    ReuseCertificate,
+    certificate_digest,
+    certificate_text,
+)
 from holdfast.certificate.signing import Signature
 from holdfast.errors import HoldfastError, InvalidArgument, LedgerUnavailable
 from holdfast.ledger.audit import Copied, Finding, retrace
@@ -47,7 +52,7 @@ def audit_certificate(
     """
     try:
         text = path.read_bytes().decode()
-        facts, rows = _read(text)
+        facts, rows = _parsed(text)
         signatures = _signatures(facts)
     except OSError as error:
         raise LedgerUnavailable(f"the file {str(path)!r} cannot be read ({error}).") from error
@@ -63,7 +68,7 @@ def audit_certificate(
 
 def read_certificate(path: Path) -> ReuseCertificate:
     """The certificate of a file that its audit found in order."""
-    facts, rows = _read(path.read_bytes().decode())
+    facts, rows = _parsed(path.read_bytes().decode())
     return ReuseCertificate(rows, facts["made"], facts["holdfast"], _signatures(facts))
 
 
@@ -78,7 +83,7 @@ def unproven(path: Path) -> str | None:
             "nobody signed it, so that whoever had a copy may have written another history; ask "
             "its maker for a signed one."
         )
-    signers = " and ".join(f"{each.key} ({each.who})" for each in signatures)
+    signers = " and ".join(f"{each.key} ({each.signer})" for each in signatures)
     return f"signed with {signers}; whose key that is, only --signed-by KEY can compare."
 
 
@@ -95,7 +100,7 @@ def _signed(
     """Whether each signature is of this history, and one is by the key that was named."""
     wrong = [each for each in signatures if not each.holds_for(facts)]
     if wrong:
-        fault = f"that of {wrong[0].who} with {wrong[0].key} is of something else"
+        fault = f"that of {wrong[0].signer} with {wrong[0].key} is of something else"
         return [Finding("signature", False, fault)]
     if key is None:
         return []
@@ -103,10 +108,10 @@ def _signed(
     if not by:
         keys = " and ".join(each.key for each in signatures) or "no key"
         return [Finding("signature", False, f"it is signed with {keys}, and not with {key}")]
-    return [Finding("signature", True, f"by {by[0].who} at {by[0].at}, with the key named")]
+    return [Finding("signature", True, f"by {by[0].signer} at {by[0].at}, with the key named")]
 
 
-def _read(text: str) -> tuple[dict[str, Any], tuple[Row, ...]]:
+def _parsed(text: str) -> tuple[dict[str, Any], tuple[Row, ...]]:
     """Facts of the file, and its entries; a ValueError says why it is no certificate."""
     facts = json.loads(text)
     if not isinstance(facts, dict) or facts.get("kind") != KIND:
@@ -132,7 +137,7 @@ def _of_a_copy(finding: Finding) -> Finding:
 def _file(text: str, facts: Mapping[str, Any]) -> Finding:
     """Whether the file is, letter by letter, as it was written, and has its own digest."""
     try:
-        again = written(facts)
+        again = certificate_text(facts)
         digest = certificate_digest({name: facts[name] for name in facts if name != "digest"})
     except (HoldfastError, ValueError) as error:
         return Finding("file", False, f"it holds what no certificate does: {error}")

@@ -198,7 +198,7 @@ def _signatures(certificate: ReuseCertificate) -> str:
             "looks as good. Ask its maker for a signed one.</p>"
         )
     items = "".join(
-        f"<li>{'Signed' if place == 0 else 'Countersigned'} by <b>{_free(each.who)}</b>, "
+        f"<li>{'Signed' if place == 0 else 'Countersigned'} by <b>{_free(each.signer)}</b>, "
         f'{_time(each.at)}, with the key <code class="hash">{_visible(each.key)}</code></li>'
         for place, each in enumerate(certificate.signatures)
     )

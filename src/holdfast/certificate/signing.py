@@ -59,7 +59,7 @@ class Signature:
         return {name: getattr(self, name) for name in self.__slots__}
 
     @property
-    def who(self) -> str:
+    def signer(self) -> str:
         """The person and the organisation, as far as they are named."""
         return ", ".join(filter(None, (self.person, self.organisation))) or "somebody unnamed"
 

@@ -99,7 +99,7 @@ def page(entry: Theorem) -> str:
         for argument, way in entry.monotone.items()
     )
     parts = [
-        f"{entry.name}  (holdfast.theory.{entry.module})",
+        f"{entry.name}  ({entry.function.__module__})",
         "",
         field("call", entry.signature),
         field("statement", entry.statement),

@@ -278,7 +278,7 @@ def _wanted(desk: Desk, new: AttachedColumn) -> AttachedColumn | None:
     """What is to be entered; None if it is there, refused if the name or the bounds are others'."""
     attached = desk.transcript.attached
     searches = desk.transcript.dictionaries.named  # questions call their columns by these
-    taken = attached.taken(new.name, (*desk.opening.schema.types, *searches))
+    taken = attached.clash(new.name, (*desk.opening.schema.types, *searches))
     same, first = attached.columns.get(new.name), attached.first_of(new.identity)
     if taken is not None and not _is_again(same, new):
         what = "a column of the holdout, or a search" if same is None else _otherwise(same, new)

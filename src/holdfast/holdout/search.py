@@ -356,7 +356,7 @@ def _require_free(desk: Desk, wanted: Dictionary) -> None:
     """Refuse a name that a column has, or another search but for capital letters."""
     transcript, name = desk.transcript, wanted.name
     others = [each for each in transcript.dictionaries.named if each != name]
-    taken = transcript.attached.taken(name, (*desk.opening.schema.types, *others, LAST_LOOK))
+    taken = transcript.attached.clash(name, (*desk.opening.schema.types, *others, LAST_LOOK))
     if taken is not None:
         raise InvalidArgument(
             f"the name {name!r} is taken by {taken!r}, and a search's name stands for a column in "

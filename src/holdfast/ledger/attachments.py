@@ -224,7 +224,7 @@ class Attachments:
         else:
             consistent = column.column == first.name and column.is_same(first)
             column = replace(column, kept=first.kept)
-        if not consistent or self.taken(column.name, table) is not None:
+        if not consistent or self.clash(column.name, table) is not None:
             raise ValueError(f"it cannot attach {column.name!r} now")
         return replace(
             self,
@@ -248,8 +248,8 @@ class Attachments:
             raise ValueError(f"it cannot promote {promotion.name!r}")
         return replace(self, promotions=(*self.promotions, promotion))
 
-    def taken(self, name: str, columns: Iterable[str]) -> str | None:
-        """The name, of these and `others`, that is the same but for capital letters."""
+    def clash(self, name: str, columns: Iterable[str]) -> str | None:
+        """The name, of these and `columns`, that is the same but for capital letters."""
         wanted = name.casefold()
         attached = self._names.get(wanted)
         return attached or next((each for each in columns if each.casefold() == wanted), None)

@@ -175,7 +175,7 @@ class Dictionaries:
         """The one whose questions this mechanism answers."""
         return next((each for each in self if each.mechanism.name == mechanism), None)
 
-    def taken(self, name: str) -> str | None:
+    def clash(self, name: str) -> str | None:
         """The name of a search that is the same but for capital letters."""
         names = {each.name.casefold(): each.name for each in self}
         return names.get(name.casefold())
@@ -195,7 +195,7 @@ class Dictionaries:
                 f"the ledger opens {new.name!r} with {new.log_beta:.6g} after {new.nats:.6g} nats; "
                 f"what follows is {stake.log_beta:.6g} after {stake.nats:.6g}."
             )
-        if account.closed or self.taken(new.name) or new.columns != len(attached.columns):
+        if account.closed or self.clash(new.name) or new.columns != len(attached.columns):
             raise LedgerTampered(f"the ledger cannot open {new.name!r} now, as it says it was.")
         later = after_opening(account, new.stake, new.share)
         if new.is_last:

@@ -1,28 +1,22 @@
-"""Files of a ledger: for their owner only, durable, and trouble with them in our words."""
+"""Files of a ledger: for their owner only, durable, and refused in our words."""
 
 from __future__ import annotations
 
 import errno
 import os
 import re
-import sqlite3
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from holdfast.errors import HoldfastError, LedgerBusy, LedgerTampered, LedgerUnavailable
-from holdfast.ledger.chain import RESTORE
+from holdfast.errors import LedgerUnavailable
 
 __all__ = [
     "FORMAT",
     "OwnFolder",
-    "is_busy",
     "linked",
     "newer_tables",
     "open_here",
-    "plainly",
     "read_here",
     "replace_whole",
     "require_format",
@@ -84,7 +78,7 @@ def _write(handle: int, content: bytes) -> None:
         os.fsync(file.fileno())
 
 
-# Trouble with the ledger's file in our words: of another version, busy, out of reach, or damaged.
+# Refusals of a file: of another version, moved, linked, or out of reach.
 
 
 # The format of a ledger's entries is the number of its first one: `open/3`. It is raised whenever
@@ -92,49 +86,6 @@ def _write(handle: int, content: bytes) -> None:
 # a ledger of each.
 FORMAT = 3
 _OPENED = re.compile('"kind":"open/([0-9]{1,9})"')
-
-_BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
-# Failures of the disk, the folder or its permissions: the ledger itself may be in order.
-_OUTSIDE = {
-    sqlite3.SQLITE_AUTH,
-    sqlite3.SQLITE_CANTOPEN,
-    sqlite3.SQLITE_FULL,
-    sqlite3.SQLITE_INTERRUPT,
-    sqlite3.SQLITE_IOERR,
-    sqlite3.SQLITE_MISUSE,
-    sqlite3.SQLITE_PERM,
-    sqlite3.SQLITE_READONLY,
-}
-
-
-@contextmanager
-def plainly(ledger: object) -> Iterator[None]:
-    """SQLite's errors in our words; one that quotes damaged text is itself not readable."""
-    try:
-        yield
-    except (sqlite3.Error, UnicodeDecodeError) as error:
-        raise _in_our_words(ledger, error) from error
-
-
-def _in_our_words(ledger: object, error: Exception) -> HoldfastError:
-    code = _code(error)
-    if is_busy(error):
-        return LedgerBusy(
-            f"another program holds the ledger {str(ledger)!r} ({error}); what was recorded is "
-            "kept. Try again when it is done."
-        )
-    if code in _OUTSIDE or isinstance(error, sqlite3.ProgrammingError):
-        return unavailable(ledger, error)
-    return LedgerTampered(f"the ledger {str(ledger)!r} is damaged ({error}). {RESTORE}")
-
-
-def is_busy(error: Exception) -> bool:
-    """Whether SQLite says that another program holds the file."""
-    return _code(error) in _BUSY
-
-
-def _code(error: Exception) -> int:
-    return int(getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT)) & 0xFF
 
 
 def was_moved(ledger: object, how: str) -> LedgerUnavailable:

@@ -18,17 +18,21 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from holdfast import require
-from holdfast.errors import HoldfastError, InvalidArgument, LedgerBusy, LedgerUnavailable
+from holdfast.errors import (
+    HoldfastError,
+    InvalidArgument,
+    LedgerBusy,
+    LedgerTampered,
+    LedgerUnavailable,
+)
 from holdfast.ledger.backend import Addition, LedgerHome
-from holdfast.ledger.chain import Row
+from holdfast.ledger.chain import RESTORE, Row
 from holdfast.ledger.checkpoint import SealedPlace
 from holdfast.ledger.lock import busy, lock_in_use, overtaken
 from holdfast.ledger.side_files import (
     OwnFolder,
-    is_busy,
     linked,
     newer_tables,
-    plainly,
     require_format,
     sync_folder,
     unavailable,
@@ -36,7 +40,15 @@ from holdfast.ledger.side_files import (
     write_new,
 )
 
-__all__ = ["UPGRADES", "FileHome", "SqliteKeeper", "SqliteRecords", "make_tables", "upgrade_tables"]
+__all__ = [
+    "UPGRADES",
+    "FileHome",
+    "SqliteKeeper",
+    "SqliteRecords",
+    "make_tables",
+    "plainly",
+    "upgrade_tables",
+]
 
 
 # The tables of a ledger in a SQLite file, and how those of earlier versions become these.
@@ -426,7 +438,7 @@ def _begin(connection: sqlite3.Connection, timeout: float) -> None:
                 connection.execute("BEGIN IMMEDIATE")
                 return
             except sqlite3.OperationalError as error:
-                if not is_busy(error) or time.monotonic() >= deadline:
+                if not _is_busy(error) or time.monotonic() >= deadline:
                     raise
     finally:
         connection.execute(f"PRAGMA busy_timeout = {int(1000 * _PATIENCE)}")  # of who reads
@@ -453,3 +465,50 @@ def _read_only(home: FileHome) -> Iterator[sqlite3.Connection]:
             yield connection
         finally:
             connection.close()
+
+
+# Errors of SQLite in our words: busy, out of reach, or damaged.
+
+
+_BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
+# Failures of the disk, the folder or its permissions: the ledger itself may be in order.
+_OUTSIDE = {
+    sqlite3.SQLITE_AUTH,
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_INTERRUPT,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_MISUSE,
+    sqlite3.SQLITE_PERM,
+    sqlite3.SQLITE_READONLY,
+}
+
+
+@contextmanager
+def plainly(ledger: object) -> Iterator[None]:
+    """Translation of SQLite's errors; one that quotes damaged text is itself not readable."""
+    try:
+        yield
+    except (sqlite3.Error, UnicodeDecodeError) as error:
+        raise _in_our_words(ledger, error) from error
+
+
+def _in_our_words(ledger: object, error: Exception) -> HoldfastError:
+    code = _code(error)
+    if _is_busy(error):
+        return LedgerBusy(
+            f"another program holds the ledger {str(ledger)!r} ({error}); what was recorded is "
+            "kept. Try again when it is done."
+        )
+    if code in _OUTSIDE or isinstance(error, sqlite3.ProgrammingError):
+        return unavailable(ledger, error)
+    return LedgerTampered(f"the ledger {str(ledger)!r} is damaged ({error}). {RESTORE}")
+
+
+def _is_busy(error: Exception) -> bool:
+    """Whether SQLite says that another program holds the file."""
+    return _code(error) in _BUSY
+
+
+def _code(error: Exception) -> int:
+    return int(getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT)) & 0xFF

@@ -544,7 +544,7 @@ class Transcript:
 
     def _attach(self, seq: int, body: dict[str, Any]) -> None:
         require_settled(self.pending, seq, "attaches a column")
-        if self.dictionaries.taken(body.get("name", "")) is not None:
+        if self.dictionaries.clash(body.get("name", "")) is not None:
             raise LedgerTampered(f"entry {seq} of the ledger calls a column as a search is called.")
         self.attached = self.attached.after(body, self.opening.schema.types)
 

@@ -13,7 +13,7 @@ from holdfast.mechanisms.described import DESCRIBED_ONLY
 from holdfast.mechanisms.kind import MechanismKind
 from holdfast.mechanisms.mechanism import Checker, Mechanism
 from holdfast.mechanisms.terms import Terms
-from holdfast.theory.planning import Method, published_methods
+from holdfast.theory.planning import Method
 
 __all__ = ["CATALOGUE", "built", "claiming", "kind_of", "methods"]
 
@@ -24,7 +24,7 @@ _HOMES = {
     "gaussian": "mechanisms.gaussian.GAUSSIAN",
     "rounding": "mechanisms.bounded_noise.ROUNDING",
     "sample splitting": "papers.sample_splitting.SAMPLE_SPLITTING",
-    "halting guess and check": "mechanisms.counted.GUESS_AND_CHECK",
+    "halting guess and check": "mechanisms.guess_and_check.GUESS_AND_CHECK",
     "one look": "mechanisms.one_look.ONE_LOOK",
     "thresholdout": "papers.thresholdout.THRESHOLDOUT",
     "ladder": "papers.ladder.LADDER",
@@ -35,6 +35,8 @@ _HOMES = {
     "private laplace": "mechanisms.private.PRIVATE_LAPLACE",
     "private gaussian": "mechanisms.private.PRIVATE_GAUSSIAN",
 }
+
+_PUBLISHED = "papers.theorems.published.published_methods"
 
 
 class _Catalogue(Mapping[str, MechanismKind]):
@@ -83,7 +85,8 @@ def methods(*, describing: bool = False) -> tuple[Method, ...]:
         if kind.method is not None
         and (not describing or kind.beside_described or kind.method.kind != "promise")
     )
-    return (*own, *published_methods())
+    published: tuple[Method, ...] = load(_PUBLISHED)()
+    return (*own, *published)
 
 
 def built(recorded: Mapping[str, Any], terms: Terms) -> Mechanism:

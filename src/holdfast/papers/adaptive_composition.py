@@ -26,6 +26,7 @@ from holdfast.mechanisms.laws.laplace import LAPLACE
 from holdfast.mechanisms.laws.law import Grid, Law
 from holdfast.mechanisms.laws.normal import NORMAL
 from holdfast.mechanisms.noise import Noise
+from holdfast.papers.theorems.interaction import least_printed_composition, least_sharp_composition
 from holdfast.theory.base.concentration import Concentration
 from holdfast.theory.base.safeside import round_down, smallest_true
 from holdfast.theory.leakage.release import RESOLUTION
@@ -34,7 +35,6 @@ from holdfast.theory.notions.composing import GDP, TV, ZCDP, ApproxDP, PureDP
 from holdfast.theory.notions.distances import advanced_composition_printed, gaussian_scale_for_tv
 from holdfast.theory.transfer.differential_privacy import optimal_composition_at_delta
 from holdfast.theory.typical.calibrated_noise import gaussian_scale, gaussian_scale_printed
-from holdfast.theory.typical.interaction import least_printed_composition, least_sharp_composition
 from holdfast.theory.typical.notion import TypicalStability
 from holdfast.theory.typical.sharp_composition import optimal_composition_log_delta
 

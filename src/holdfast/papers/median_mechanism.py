@@ -29,16 +29,16 @@ from holdfast.guessers.guesser import Grounds, Lesson, around
 from holdfast.mechanisms.mechanism import Claim
 from holdfast.mechanisms.terms import Terms
 from holdfast.papers.domain import DeclaredValues, Domain, Face, domain_of
-from holdfast.statistics.statistic import Statistic, averaged
-from holdfast.theory.base import special
-from holdfast.theory.base.bets import Array
-from holdfast.theory.base.intervals import Interval
-from holdfast.theory.field.median_parameters import (
+from holdfast.papers.theorems.median_parameters import (
     MedianParameters,
     median_parameters,
     median_parameters_printed,
     median_samples,
 )
+from holdfast.statistics.statistic import Statistic, averaged
+from holdfast.theory.base import special
+from holdfast.theory.base.bets import Array
+from holdfast.theory.base.intervals import Interval
 
 __all__ = [
     "MOST_HISTOGRAMS",

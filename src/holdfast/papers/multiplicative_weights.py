@@ -27,10 +27,10 @@ from holdfast.papers.domain import (
     Face,
     domain_of,
 )
+from holdfast.papers.theorems.baselines import multiplicative_weights_step
 from holdfast.statistics.statistic import Statistic, averaged
 from holdfast.theory.base.bets import Array
 from holdfast.theory.base.intervals import Interval
-from holdfast.theory.field.baselines import multiplicative_weights_step
 
 __all__ = ["CellWeights", "MultiplicativeWeights"]
 

@@ -27,11 +27,11 @@ import numpy as np
 
 from holdfast import require
 from holdfast.errors import HoldfastError, InvalidArgument
+from holdfast.papers.theorems.laws import least_tau
+from holdfast.papers.theorems.tv_generalisation import tv_expected_error
 from holdfast.theory.base.concentration import BoundedMean
 from holdfast.theory.base.intervals import clopper_pearson_upper
 from holdfast.theory.direct.bounded_mean import bounded_mean_interval
-from holdfast.theory.notions.laws import least_tau
-from holdfast.theory.notions.tv_generalisation import tv_expected_error
 from holdfast.theory.typical.generalisation import generalisation
 
 __all__ = ["Estimated", "Probe", "probe"]

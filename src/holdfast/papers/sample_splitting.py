@@ -29,12 +29,12 @@ from holdfast.mechanisms.mechanism import Offer, Release, Symbol, Wish, charged,
 from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.one_look import ordinary_interval
 from holdfast.mechanisms.terms import Account, PartStages, Terms, number_of_parts
+from holdfast.papers.theorems.baselines import sample_splitting_half_width
 from holdfast.question.row import GRID, GRID_ERROR
 from holdfast.statistics.mean import Mean
 from holdfast.statistics.statistic import Statistic, averaged
 from holdfast.theory.base.concentration import BoundedMean
 from holdfast.theory.base.safeside import round_up
-from holdfast.theory.field.baselines import sample_splitting_half_width
 from holdfast.theory.leakage.nats import fixed_share
 from holdfast.theory.planning import GRID_ALLOWANCE, by_formula
 

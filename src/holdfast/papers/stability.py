@@ -29,6 +29,14 @@ from holdfast.mechanisms.privacy import laplace_privacy
 from holdfast.mechanisms.stable_steps import ShiftedScales, StableSteps, shifts_of, steps_of
 from holdfast.mechanisms.terms import Account, Terms
 from holdfast.mechanisms.transfer import Transfer
+from holdfast.papers.theorems.interaction import (
+    Candidate,
+    gaussian_candidates,
+    least_gaussian_composition,
+    least_printed_composition,
+    least_sharp_composition,
+)
+from holdfast.papers.theorems.tv_generalisation import tv_expected_error, tv_for_expected_error
 from holdfast.papers.thresholdout import Thresholdout
 from holdfast.theory.base.safeside import log_add, round_up
 from holdfast.theory.notions.arrows import gdp_to_tv
@@ -39,18 +47,10 @@ from holdfast.theory.notions.distances import (
     peak_tv,
     uniform_scale_for_tv,
 )
-from holdfast.theory.notions.tv_generalisation import tv_expected_error, tv_for_expected_error
 from holdfast.theory.transfer.differential_privacy import gdp_at_delta
 from holdfast.theory.transfer.likelihood_cover import peak_density
 from holdfast.theory.typical.composition import Composed, log_geometric_sum
 from holdfast.theory.typical.generalisation import generalisation
-from holdfast.theory.typical.interaction import (
-    Candidate,
-    gaussian_candidates,
-    least_gaussian_composition,
-    least_printed_composition,
-    least_sharp_composition,
-)
 from holdfast.theory.typical.notion import TypicalStability
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 from holdfast import require
 from holdfast.errors import InvalidArgument
 from holdfast.ledger.chain import keyed
-from holdfast.ledger.side_files import plainly
+from holdfast.ledger.sqlite import plainly
 
 __all__ = [
     "FREE",

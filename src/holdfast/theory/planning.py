@@ -14,8 +14,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Literal, Protocol, get_args
+from functools import cache
+from typing import Literal
 
 from holdfast.theory.base.concentration import BoundedMean, Concentration, SubGaussian
 from holdfast.theory.base.dependence import GraphMean, MarkovMean, MDependentMean
@@ -31,9 +31,6 @@ from holdfast.theory.length.levels import (
 )
 from holdfast.wording import plural
 
-if TYPE_CHECKING:
-    from holdfast.theory.typical.accuracy import Accuracy, AccuracyNoise
-
 __all__ = [
     "GRID_ALLOWANCE",
     "MOST_QUESTIONS",
@@ -48,7 +45,8 @@ __all__ = [
     "described_method",
     "listed_method",
     "on_account",
-    "published_methods",
+    "profile_log_weight",
+    "profile_scale",
     "rounds_method",
 ]
 
@@ -68,16 +66,6 @@ _PITCH = 1.0 / (POINTS - 1)  # described answers about dependent rows are told o
 Kind = Literal["described", "promise", "together", "reference", "not valid"]
 _Width = Callable[[Concentration, int, float], float]
 _Fits = Callable[[Concentration, int, float, float], bool]
-
-
-class _Accuracy(Protocol):
-    __name__: str
-
-    def __hash__(self) -> int: ...
-
-    def __call__(
-        self, k: int, log_beta: float, profile: Concentration, noise: AccuracyNoise
-    ) -> Accuracy: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,52 +97,6 @@ class Method:
         return rows.independent or not self.independent_only
 
 
-def published_methods() -> tuple[Method, ...]:
-    """Methods of papers, for reference; their theorems are loaded here, for nothing else."""
-    from holdfast.theory.field import published
-    from holdfast.theory.typical.accuracy import AccuracyNoise, direct_accuracy, literal_accuracy
-
-    formulas = {
-        "Rogers et al. 2020": published.russo_zou_half_width,
-        "Jung et al. 2020": published.jung_2020_half_width,
-        "Bassily et al. 2016": published.bassily_2016_half_width,
-        "Dwork et al. 2015": published.dwork_2015_half_width,
-    }
-    widths = [
-        by_formula(f"{authors} (published)", "reference", width.__name__, width)
-        for authors, width in formulas.items()
-    ]
-    stable = [
-        _typically_stable(f"Bassily & Freund, {noise.title()} ({form})", accuracy, noise)
-        for form, accuracy in (("published", literal_accuracy), ("repaired", direct_accuracy))
-        for noise in get_args(AccuracyNoise)
-    ]
-    return (*widths, *stable)
-
-
-def _typically_stable(name: str, accuracy: _Accuracy, noise: AccuracyNoise) -> Method:
-    """Theorem 6.1 of Bassily and Freund, which needs nothing of the rows but a concentration.
-
-    Its leakage form is what `typical laplace` and `typical gaussian` keep to.
-    """
-
-    def width(profile: Concentration, k: int, log_beta: float) -> float:
-        scale, log_beta = _scale(profile), min(log_beta, -math.log(2.0))
-        if scale is None:
-            return accuracy(k, log_beta, profile, noise).half_width
-        return scale * _in_scales(accuracy, noise, k, log_beta + _log_weight(profile))
-
-    def fits(profile: Concentration, k: int, t: float, log_beta: float) -> bool:
-        return width(profile, k, log_beta) <= t
-
-    return on_account(name, accuracy.__name__, width, fits, kind="reference")
-
-
-@lru_cache(maxsize=4096)  # a plan asks for the same ones again and again
-def _in_scales(accuracy: _Accuracy, noise: AccuracyNoise, k: int, log_beta: float) -> float:
-    return accuracy(k, log_beta, _UNIT, noise).half_width
-
-
 def check_method(surprises: int) -> Method:
     """Guess and check with at most `surprises` refuted guesses, declared as a ledger declares them.
 
@@ -163,11 +105,11 @@ def check_method(surprises: int) -> Method:
     """
 
     def width(profile: Concentration, k: int, log_beta: float) -> float:
-        room = _scale(profile) or 0.0
+        room = profile_scale(profile) or 0.0
         return equal_width.claims_half_width(profile, k, min(surprises, k), log_beta, room)
 
     def fits(profile: Concentration, k: int, t: float, log_beta: float) -> bool:
-        room = _scale(profile) or 0.0
+        room = profile_scale(profile) or 0.0
         return equal_width.claims_fit(profile, k, min(surprises, k), t, log_beta, room)
 
     name = f"guess and check, {plural(surprises, 'surprise')}"
@@ -285,10 +227,10 @@ def on_account(
 
         def enough(n: int) -> bool:
             profile = rows.profile(n)
-            scale = _scale(profile)
+            scale = profile_scale(profile)
             if scale is None:
                 return False
-            return in_scales(_log_weight(profile)) * scale <= t - GRID_ALLOWANCE
+            return in_scales(profile_log_weight(profile)) * scale <= t - GRID_ALLOWANCE
 
         return smallest_integer(enough, most=MOST_ROWS)
 
@@ -354,18 +296,18 @@ def by_formula(
     )
 
 
-def _scale(profile: Concentration) -> float | None:
+def profile_scale(profile: Concentration) -> float | None:
     """The sub-Gaussian scale, for the profiles that are nothing but one, at a part of the level."""
     match profile:
         case PooledUnits(row_b=None):
-            return _scale(profile.tail)
+            return profile_scale(profile.tail)
         case SubGaussian() | BoundedMean() | MDependentMean() | GraphMean() | MarkovMean():
             return profile.sigma
         case _:
             return None
 
 
-def _log_weight(profile: Concentration) -> float:
+def profile_log_weight(profile: Concentration) -> float:
     """ln of the part of a level that the scale has."""
     return profile.log_weight if isinstance(profile, PooledUnits) else 0.0
 

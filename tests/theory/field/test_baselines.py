@@ -11,13 +11,13 @@ from hypothesis import given, strategies as st
 from scipy.stats import binom
 
 from holdfast.errors import InvalidArgument
-from holdfast.theory.base.safeside import largest_integer
-from holdfast.theory.field.baselines import (
+from holdfast.papers.theorems.baselines import (
     bonferroni_half_width,
     one_look_half_width,
     sample_splitting_binomial_half_width,
     sample_splitting_half_width,
 )
+from holdfast.theory.base.safeside import largest_integer
 
 LAWS = (
     "bonferroni_half_width",

@@ -13,12 +13,12 @@ from hypothesis import given, strategies as st
 from numpy.typing import NDArray
 
 from holdfast.errors import InvalidArgument
-from holdfast.theory.field.baselines import (
+from holdfast.papers.theorems.baselines import (
     multiplicative_weights_drop,
     multiplicative_weights_step,
     multiplicative_weights_surprises,
 )
-from holdfast.theory.field.median_parameters import (
+from holdfast.papers.theorems.median_parameters import (
     MedianParameters,
     histogram_mistakes,
     median_parameters,

@@ -11,9 +11,8 @@ from scipy.optimize import minimize
 from scipy.special import erfcinv
 
 from holdfast.errors import InvalidArgument
-from holdfast.theory.base.safeside import largest_integer
-from holdfast.theory.field.baselines import bonferroni_half_width
-from holdfast.theory.field.published import (
+from holdfast.papers.theorems.baselines import bonferroni_half_width
+from holdfast.papers.theorems.published import (
     bassily_2016_half_width,
     dwork_2015_half_width,
     jung_2020_half_width,
@@ -22,6 +21,7 @@ from holdfast.theory.field.published import (
     rogers_2020_guess_and_check_half_width,
     russo_zou_half_width,
 )
+from holdfast.theory.base.safeside import largest_integer
 
 LAWS = (
     "bassily_2016_half_width",

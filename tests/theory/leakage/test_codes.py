@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from holdfast.errors import InvalidArgument
+from holdfast.papers.theorems.baselines import bonferroni_half_width
 from holdfast.theory.base.concentration import BoundedMean
-from holdfast.theory.field.baselines import bonferroni_half_width
 from holdfast.theory.leakage.checks import (
     enumerative_log_weight,
     fixed_log_weight,

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from holdfast.errors import InvalidArgument
+from holdfast.papers.theorems.baselines import bonferroni_half_width
 from holdfast.theory.base.concentration import (
     BinomialMean,
     BoundedMean,
@@ -20,7 +21,6 @@ from holdfast.theory.base.concentration import (
     SubGaussian,
 )
 from holdfast.theory.base.safeside import largest_integer
-from holdfast.theory.field.baselines import bonferroni_half_width
 from holdfast.theory.leakage import equal_width
 from holdfast.theory.leakage.checks import declared_surprise_prior
 from holdfast.theory.leakage.claim_levels import claim_log_level, log_left

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from holdfast.errors import InvalidArgument
-from holdfast.theory.notions.laws import least_tau, multiplicative_distance, total_variation
+from holdfast.papers.theorems.laws import least_tau, multiplicative_distance, total_variation
 
 LAWS = ("total_variation", "multiplicative_distance")
 

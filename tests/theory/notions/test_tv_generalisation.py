@@ -10,8 +10,7 @@ from hypothesis import given, strategies as st
 from scipy.stats import binom
 
 from holdfast.errors import InvalidArgument, ToleranceTooTight
-from holdfast.theory.notions.distances import gaussian_tv, gaussian_tv_printed
-from holdfast.theory.notions.tv_generalisation import (
+from holdfast.papers.theorems.tv_generalisation import (
     gaussian_scale_for_expected_error,
     gaussian_scale_for_expected_error_printed,
     subsample_size,
@@ -20,6 +19,7 @@ from holdfast.theory.notions.tv_generalisation import (
     tv_expected_error_printed,
     tv_least_expected_error,
 )
+from holdfast.theory.notions.distances import gaussian_tv, gaussian_tv_printed
 
 LAWS = (
     "gaussian_scale_for_expected_error",

@@ -1,4 +1,4 @@
-"""Rows for `holdfast.theory.typical.accuracy` and `best_accuracy`."""
+"""Rows for `holdfast.papers.theorems.accuracy` and `best_accuracy`."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import math
 
 from hypothesis import strategies as st
 
+from holdfast.papers.theorems.accuracy import Accuracy
 from holdfast.theory.base.concentration import SubExponential
-from holdfast.theory.typical.accuracy import Accuracy
 from tests.theory.rows import Domain, Golden
 
 LOG_05 = math.log(0.05)

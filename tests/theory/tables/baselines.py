@@ -1,4 +1,4 @@
-"""Rows for `holdfast.theory.field.baselines`."""
+"""Rows for `holdfast.papers.theorems.baselines`."""
 
 from __future__ import annotations
 

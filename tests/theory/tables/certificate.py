@@ -1,4 +1,4 @@
-"""Rows for `holdfast.theory.typical.interaction`."""
+"""Rows for `holdfast.papers.theorems.interaction`."""
 
 from __future__ import annotations
 

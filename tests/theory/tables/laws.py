@@ -1,4 +1,4 @@
-"""Rows for `holdfast.theory.notions.laws`."""
+"""Rows for `holdfast.papers.theorems.laws`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows for `holdfast.theory.field.median_parameters`."""
+"""Rows for `holdfast.papers.theorems.median_parameters`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows for `theory.field.published`: the table of published widths, to its last printed digit.
+"""Rows for `papers.theorems.published`: published widths, to the last digit in print.
 
 The largest numbers of questions at half-width .05 and .1 are in `test_published`.
 """

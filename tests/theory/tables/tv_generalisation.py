@@ -1,4 +1,4 @@
-"""Rows for `holdfast.theory.notions.tv_generalisation`."""
+"""Rows for `holdfast.papers.theorems.tv_generalisation`."""
 
 from __future__ import annotations
 

@@ -12,17 +12,7 @@ import pytest
 from hypothesis import assume, given, strategies as st
 
 from holdfast.errors import InvalidArgument
-from holdfast.theory.base.concentration import (
-    BoundedDifferences,
-    BoundedMean,
-    Concentration,
-    DeclaredTail,
-    SubExponential,
-    SubGaussian,
-)
-from holdfast.theory.base.safeside import largest_true
-from holdfast.theory.leakage.equal_width import gaussian_leakage_half_width, laplace_half_width
-from holdfast.theory.typical.accuracy import (
+from holdfast.papers.theorems.accuracy import (
     Accuracy,
     AccuracyNoise,
     accuracy_half_width,
@@ -37,6 +27,16 @@ from holdfast.theory.typical.accuracy import (
     literal_accuracy,
     literal_accuracy_log_failure,
 )
+from holdfast.theory.base.concentration import (
+    BoundedDifferences,
+    BoundedMean,
+    Concentration,
+    DeclaredTail,
+    SubExponential,
+    SubGaussian,
+)
+from holdfast.theory.base.safeside import largest_true
+from holdfast.theory.leakage.equal_width import gaussian_leakage_half_width, laplace_half_width
 from holdfast.theory.typical.calibrated_noise import gaussian_scale
 from holdfast.theory.typical.composition import pure_composition
 

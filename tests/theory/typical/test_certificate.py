@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from holdfast.errors import InvalidArgument
-from holdfast.theory.typical.composition import Composed, pure_composition
-from holdfast.theory.typical.interaction import (
+from holdfast.papers.theorems.interaction import (
     gaussian_candidates,
     gaussian_composition,
     least_gaussian_composition,
     least_printed_composition,
     least_sharp_composition,
 )
+from holdfast.theory.typical.composition import Composed, pure_composition
 from holdfast.theory.typical.sharp_composition import sharp_composition
 
 LOG_LEVEL = math.log(0.01)

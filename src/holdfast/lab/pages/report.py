@@ -186,7 +186,7 @@ class _Pages:
         ]
 
     def write(self, notice: str | None = None) -> tuple[Path, ...]:
-        """Write what there is; `left` says how far it goes, if more is to come."""
+        """Write what there is; `notice` says how far it goes, if more is to come."""
         page, words = self._folder / "report.html", self._folder / "report.md"
         paragraphs = [*_INTRODUCTION, *([] if notice is None else [notice])]
         lines = [f"# {_TITLE}", *paragraphs, *self._lines]

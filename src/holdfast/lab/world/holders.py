@@ -17,11 +17,11 @@ from holdfast.data.sampling import Independent
 from holdfast.errors import BudgetExhausted
 from holdfast.lab.world.linear_questions import Arrays, LabQuestion, average
 from holdfast.mechanisms.terms import Terms
-from holdfast.theory.base.intervals import empirical_bernstein_radius
-from holdfast.theory.field.baselines import (
+from holdfast.papers.theorems.baselines import (
     sample_splitting_binomial_half_width,
     sample_splitting_half_width,
 )
+from holdfast.theory.base.intervals import empirical_bernstein_radius
 
 __all__ = [
     "ByContent",

@@ -301,7 +301,7 @@ def first_kept(
     *,
     absolute: float | None = None,
 ) -> float:
-    """The end of what is not rejected, on the way from `kept` to `limit`; `limit` if all is kept.
+    """The end of what is not rejected, on the way from `inside` to `limit`; `limit` if all is kept.
 
     For an excess that only rises on that way. Looks in steps that double, of the size at which a
     rejection is to be expected, then between the last two; to a millionth of a step unless said.

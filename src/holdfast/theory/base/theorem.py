@@ -85,8 +85,8 @@ class Theorem:
 
     @property
     def module(self) -> str:
-        """The file it lives in: its room and its name."""
-        return self.function.__module__.removeprefix("holdfast.theory.")
+        """Module of its function, below `holdfast.theory`, or below `holdfast` (of papers)."""
+        return self.function.__module__.removeprefix("holdfast.theory.").removeprefix("holdfast.")
 
     @property
     def signature(self) -> str:
@@ -112,6 +112,8 @@ class Theorem:
         }
 
 
+# Papers are above the theory, and loaded by name.
+_HOMES = ("holdfast.theory", "holdfast.papers.theorems")
 _REGISTRY: dict[str, Theorem] = {}
 
 
@@ -157,17 +159,17 @@ def theorem(
 
 
 def registry() -> Mapping[str, Theorem]:
-    """Every theorem of the package, by name, sorted; imports all of `holdfast.theory`."""
+    """Every theorem of the package, by name, sorted; imports all modules that have some."""
     _import_everything()
     return MappingProxyType(dict(sorted(_REGISTRY.items())))
 
 
 @cache
 def _import_everything() -> None:
-    import holdfast.theory
-
-    for module in pkgutil.walk_packages(holdfast.theory.__path__, "holdfast.theory."):
-        importlib.import_module(module.name)
+    for name in _HOMES:
+        package = importlib.import_module(name)
+        for module in pkgutil.walk_packages(package.__path__, f"{name}."):
+            importlib.import_module(module.name)
 
 
 def find_theorems(word: str) -> list[Theorem]:

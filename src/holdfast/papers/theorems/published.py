@@ -17,23 +17,41 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import lru_cache
+from typing import Protocol, get_args
 
 from holdfast import require
+from holdfast.papers.theorems.accuracy import (
+    Accuracy,
+    AccuracyNoise,
+    direct_accuracy,
+    literal_accuracy,
+)
 from holdfast.theory.base import special
+from holdfast.theory.base.concentration import Concentration, SubGaussian
 from holdfast.theory.base.safeside import golden_minimum, largest_true, log1mexp
 from holdfast.theory.base.theorem import theorem
+from holdfast.theory.planning import (
+    Method,
+    by_formula,
+    on_account,
+    profile_log_weight,
+    profile_scale,
+)
 
 __all__ = [
     "bassily_2016_half_width",
     "dwork_2015_half_width",
     "jung_2020_half_width",
     "ladder_best_score_half_width",
+    "published_methods",
     "rogers_2020_check_log_level",
     "rogers_2020_guess_and_check_half_width",
     "russo_zou_half_width",
 ]
 
 _LOG2 = math.log(2)
+_UNIT = SubGaussian(1.0)
 _STEPS = 45
 _LOG_R = (-110.0, 5.0)  # from far below any useful total zCDP to where every bound exceeds 1
 
@@ -256,3 +274,56 @@ def rogers_2020_guess_and_check_half_width(
     log_level = rogers_2020_check_log_level(k, failures, log_outcomes, log_beta)
     m = n // 2
     return math.sqrt((_LOG2 - log_level) / (2 * m)) if m else math.inf
+
+
+class _Accuracy(Protocol):
+    __name__: str
+
+    def __hash__(self) -> int: ...
+
+    def __call__(
+        self, k: int, log_beta: float, profile: Concentration, noise: AccuracyNoise
+    ) -> Accuracy: ...
+
+
+def published_methods() -> tuple[Method, ...]:
+    """Methods of papers, for reference."""
+    formulas = {
+        "Rogers et al. 2020": russo_zou_half_width,
+        "Jung et al. 2020": jung_2020_half_width,
+        "Bassily et al. 2016": bassily_2016_half_width,
+        "Dwork et al. 2015": dwork_2015_half_width,
+    }
+    widths = [
+        by_formula(f"{authors} (published)", "reference", width.__name__, width)
+        for authors, width in formulas.items()
+    ]
+    stable = [
+        _typically_stable(f"Bassily & Freund, {noise.title()} ({form})", accuracy, noise)
+        for form, accuracy in (("published", literal_accuracy), ("repaired", direct_accuracy))
+        for noise in get_args(AccuracyNoise)
+    ]
+    return (*widths, *stable)
+
+
+def _typically_stable(name: str, accuracy: _Accuracy, noise: AccuracyNoise) -> Method:
+    """Theorem 6.1 of Bassily and Freund, which needs nothing of the rows but a concentration.
+
+    Its leakage form is what `typical laplace` and `typical gaussian` keep to.
+    """
+
+    def width(profile: Concentration, k: int, log_beta: float) -> float:
+        scale, log_beta = profile_scale(profile), min(log_beta, -math.log(2.0))
+        if scale is None:
+            return accuracy(k, log_beta, profile, noise).half_width
+        return scale * _in_scales(accuracy, noise, k, log_beta + profile_log_weight(profile))
+
+    def fits(profile: Concentration, k: int, t: float, log_beta: float) -> bool:
+        return width(profile, k, log_beta) <= t
+
+    return on_account(name, accuracy.__name__, width, fits, kind="reference")
+
+
+@lru_cache(maxsize=4096)  # a plan asks for the same ones again and again
+def _in_scales(accuracy: _Accuracy, noise: AccuracyNoise, k: int, log_beta: float) -> float:
+    return accuracy(k, log_beta, _UNIT, noise).half_width

@@ -15,7 +15,12 @@ from holdfast.errors import BudgetExhausted, InvalidArgument, ToleranceTooTight
 from holdfast.guessers import MedianMechanism
 from holdfast.holdout.holdout import Holdout
 from holdfast.ledger.audit import audit
-from holdfast.mechanisms.counted import GUESS_AND_CHECK, CountedAnswers, CountedChecks, CountedTree
+from holdfast.mechanisms.guess_and_check import (
+    GUESS_AND_CHECK,
+    CountedAnswers,
+    CountedChecks,
+    CountedTree,
+)
 from holdfast.mechanisms.mechanism import Refuted, Wish, about
 from holdfast.mechanisms.terms import Account
 from holdfast.theory.leakage.checks import log_nodes
