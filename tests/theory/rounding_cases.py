@@ -107,6 +107,7 @@ LOWER = {
     "post_selected_gaussian_log_level",
     "post_selected_log_level",
     "share_difference_lower",
+    "shuffled_effect_lower",
     "run_length_log_weight",
     "surprise_log_level",
     "symbol_log_level",

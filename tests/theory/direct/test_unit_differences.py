@@ -193,10 +193,12 @@ def test_intervals_hold_the_sample_exchange_and_mirror(
     m1, share1, m2, share2 = (np.array(side) for side in zip(*units, strict=True))
     first, second = UnitSums.of(m1 * share1, m1), UnitSums.of(m2 * share2, m2)
     h = np.minimum(m1, m2)
-    seen = {unit_difference_interval: first.mean - second.mean if m1.any() and m2.any() else 0.0}
-    seen[within_units_interval] = float((h * (share1 - share2)).sum() / max(1, h.sum()))
-    for interval, value in seen.items():
-        largest = 6 if interval is unit_difference_interval else 3
+    between = first.mean - second.mean if m1.any() and m2.any() else 0.0
+    within = float((h * (share1 - share2)).sum() / max(1, h.sum()))
+    for interval, largest, value in (
+        (unit_difference_interval, 6, between),
+        (within_units_interval, 3, within),
+    ):
         low, high = interval(first, second, largest, log_p)
         assert -1.0 <= low <= value + 1e-8
         assert value - 1e-8 <= high <= 1.0
