@@ -14,6 +14,7 @@ import argparse
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +29,7 @@ from holdfast.theory.leakage.forecasts import (
     DevResult,
     Forecast,
     Mixture,
+    dev_rows_wanted,
     forecast,
     gate_forecasters,
 )
@@ -64,6 +66,10 @@ class Round:
 
     def log_ps(self) -> Gains:
         return np.array([sign_test_log_p(int(b), int(c)) for b, c in self.counts])
+
+    def results(self) -> list[DevResult]:
+        """All development rows of each candidate."""
+        return [DevResult(int(b), int(c), self.setting.dev_rows) for b, c in self.dev]
 
 
 # --- Loops ---------------------------------------------------------------------------------------
@@ -161,37 +167,72 @@ def e_process(loop: Round) -> Promoted:
 
 def without_dev(loop: Round) -> Promoted:
     """Section 11.4's gates."""
-    return _gates(loop, use_dev=False, skip=False)
+    return _gates(loop, None).promoted
 
 
 def with_dev(loop: Round) -> Promoted:
     """Gates forecast by development rows, Theorem F."""
-    return _gates(loop, use_dev=True, skip=False)
+    return _gates(loop, loop.results()).promoted
 
 
 def with_skip(loop: Round) -> Promoted:
     """The same, and what development rows speak against is not tried."""
-    return _gates(loop, use_dev=True, skip=True)
+    return _gates(loop, loop.results(), skip_below=SKIP_BELOW).promoted
 
 
-def _gates(loop: Round, *, use_dev: bool, skip: bool) -> Promoted:
+def dev_first(loop: Round) -> Promoted:
+    """The same, with looks at a quarter and a half of the development rows (section 13.7)."""
+    return with_stops(loop).promoted
+
+
+class Tried(NamedTuple):
+    """What was promoted, and how many development and protected rows it took."""
+
+    promoted: Promoted
+    dev_rows: int
+    rows: int
+
+
+def with_stops(loop: Round) -> Tried:
+    """Candidates that are stopped on development rows are not tried."""
+    return _gates(loop, [stopped(loop, place) for place in range(len(loop.gains))], SKIP_BELOW)
+
+
+def stopped(loop: Round, place: int) -> DevResult:
+    """The counts where a candidate is stopped, or through; its rows come in an order of its own."""
+    b, c = map(int, loop.dev[place])
+    total = loop.setting.dev_rows
+    rng = np.random.default_rng([b, c, place])
+    order = rng.permutation(np.repeat([1, -1, 0], [b, c, total - b - c]))
+    result: DevResult | None = None
+    while True:
+        rows = dev_rows_wanted(result, total)
+        if result is not None and rows == result.rows:
+            return result
+        seen = order[:rows]
+        result = DevResult(int((seen > 0).sum()), int((seen < 0).sum()), rows)
+
+
+def _gates(loop: Round, results: Sequence[DevResult] | None, skip_below: float = 0.0) -> Tried:
     setting, log_ps = loop.setting, loop.log_ps()
     mixture, posterior = Mixture.opened(GATE_PRIOR), DevPosterior()
     promoted = np.zeros(setting.candidates, dtype=bool)
-    log_beta, nats, shown = math.log(setting.beta), 0.0, 0
+    log_beta, nats, shown, tried = math.log(setting.beta), 0.0, 0, 0
     for place in range(setting.candidates):
         base = declared_gate_prior(shown, setting.candidates)
         entered = Forecast(base, (base, None, None, None))
-        if use_dev:
-            better, worse = map(int, loop.dev[place])
-            result = DevResult(better, worse, setting.dev_rows)
+        if results is not None:
+            result = results[place]
             posterior = posterior.after(result)
+            if result.rows < setting.dev_rows:
+                continue
             members = gate_forecasters(
                 base, setting.rows, posterior, result, candidates=setting.candidates
             )
             entered = forecast(mixture, members, log_beta - nats)
-            if skip and entered.weight < SKIP_BELOW:
+            if entered.weight < skip_below:
                 continue
+        tried += 1
         symbol = bool(log_ps[place] <= claim_log_level(log_beta, entered.weight, nats))
         nats += (
             surprise_log_charge(entered.weight, 0.0)
@@ -200,7 +241,8 @@ def _gates(loop: Round, *, use_dev: bool, skip: bool) -> Promoted:
         )
         mixture = mixture.after(entered.members, claimed=symbol)
         promoted[place], shown = symbol, shown + symbol
-    return promoted
+    dev_rows = sum(result.rows for result in results or ())
+    return Tried(promoted, dev_rows, tried * setting.rows)
 
 
 RULES: Mapping[str, Callable[[Round], Promoted]] = {
@@ -211,6 +253,7 @@ RULES: Mapping[str, Callable[[Round], Promoted]] = {
     "ours": without_dev,
     "ours, dev": with_dev,
     "ours, dev, skip": with_skip,
+    "ours, dev first": dev_first,
 }
 
 
@@ -276,6 +319,16 @@ def broken_votes(
     return {rule: Outcome(0.0, times, loops) for rule, times in broken.items()}
 
 
+def rows_run(loop: str, loops: int, seed: int, setting: Setting) -> tuple[float, float]:
+    """Development and protected rows a candidate, with stops."""
+    found = [
+        with_stops(drawn(loop, setting, np.random.default_rng([seed, number])))
+        for number in range(loops)
+    ]
+    many = loops * setting.candidates
+    return sum(each.dev_rows for each in found) / many, sum(each.rows for each in found) / many
+
+
 def table(loops: int, seed: int, setting: Setting) -> str:
     """Kept and false of every rule in every loop, as Markdown."""
     lines = [
@@ -294,6 +347,10 @@ def table(loops: int, seed: int, setting: Setting) -> str:
         broken = broken_votes(verdicts, loops, seed)
         shares = " | ".join(f"{each.false_loops / loops:.3f}" for each in broken.values())
         lines.append(f"| {verdicts} | {shares} |")
+    lines += ["", "Rows a candidate, dev first: development + protected"]
+    for loop in ("benign", "null"):
+        dev_rows, rows = rows_run(loop, loops, seed, setting)
+        lines.append(f"{loop}: {dev_rows:.0f} + {rows:.0f}")
     return "\n".join(lines)
 
 

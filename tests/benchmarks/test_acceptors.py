@@ -16,6 +16,7 @@ from benchmarks.acceptors import (
     broken_votes,
     counted,
     outcomes,
+    rows_run,
     with_dev,
 )
 
@@ -32,12 +33,13 @@ def most_false(loops: int, beta: float) -> int:
 
 
 def test_development_rows_keep_most_of_the_gain() -> None:
-    rules = ["p < .05", "Bonferroni (McNemar)", "ours", "ours, dev"]
+    rules = ["p < .05", "Bonferroni (McNemar)", "ours", "ours, dev", "ours, dev first"]
     found = outcomes("benign", rules, LOOPS, SEED)
     assert found["ours, dev"].kept >= 0.24  # of .30
     assert found["ours, dev"].kept >= 0.95 * found["Bonferroni (McNemar)"].kept
+    assert found["ours, dev first"].kept >= 0.24
     assert found["ours"].kept <= 0.1
-    for rule in ("ours", "ours, dev"):
+    for rule in ("ours", "ours, dev", "ours, dev first"):
         assert found[rule].false_loops <= most_false(LOOPS, BETA)
     # The same threshold finds out a rule that counts nothing.
     assert found["p < .05"].false_loops > most_false(LOOPS, BETA)
@@ -48,6 +50,11 @@ def test_no_development_set_makes_promotions_false(loop: str) -> None:
     found = outcomes(loop, ["ours, dev", "best score"], LOOPS // 2, SEED)
     assert found["ours, dev"].false_loops <= most_false(LOOPS // 2, BETA)
     assert found["best score"].false_loops > most_false(LOOPS // 2, BETA)
+
+
+def test_stops_on_development_rows_save_most_of_the_protected_ones() -> None:
+    dev_rows, rows = rows_run("benign", LOOPS // 2, SEED, Setting())
+    assert dev_rows + rows <= 700  # of 1,000 + 1,000; section 13.7 has 607
 
 
 def test_a_vote_of_verdicts_breaks_bonferroni_and_no_ledger() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +26,14 @@ from holdfast.theory.leakage import (
     checks as guess_and_check,
     claim_levels as claims,
     equal_width as rounds,
+    forecasts,
+    many_symbols,
     nats as leakage,
+    winners,
 )
 from holdfast.theory.leakage.equal_width import bounded_noise_half_width
-from holdfast.theory.length import levels
+from holdfast.theory.leakage.forecasts import forecast_log_charge as charge_of
+from holdfast.theory.length import families, levels
 from holdfast.theory.length.levels import described_log_level
 from holdfast.theory.notions import (
     arrows as stability_arrows,
@@ -85,6 +90,37 @@ def described_nats(n: int, bits: float, beta: float) -> float:
 def claim_level(beta_l: float, spent: float, f: int, c: int, nats: float) -> float:
     left = claims.log_left(log(beta_l), log(spent))
     return claims.claim_log_level(left, 1.0 - guess_and_check.surprise_prior(c, f), nats)
+
+
+def development_forecast(
+    devs: list[list[int]], n: int, p: float, optimism: float, gamma: float
+) -> float:
+    results = [forecasts.DevResult(*dev) for dev in devs]
+    shown = forecasts.DevPosterior.of(results).shown(results[-1], n, log(p))
+    return float(shown[forecasts.OPTIMISMS.index(optimism)] ** gamma)
+
+
+def first_gate(
+    A: float, k: int, devs: list[list[int]], n: int, prior: list[float], **ours: Any
+) -> float:
+    """Before it is rounded; the row's other inputs are constants of ours."""
+    assert ours == {"optimisms": [0, 1.5, 3], "emin": 0.05 / (k + 1), "emax": 0.99, "rounds": 5}
+    results = [forecasts.DevResult(*dev) for dev in devs]
+    posterior, mixture = forecasts.DevPosterior.of(results), forecasts.Mixture.opened(prior)
+    members = forecasts.gate_forecasters(1 / (k + 1), n, posterior, results[-1], candidates=k)
+    return mixture.weight(forecasts.forecast(mixture, members, log(A)).members)
+
+
+def instance_bits(share: float, tier: float, instances: int) -> float:
+    """Of a plan of this weight: 39 pairs of three factors' values."""
+    assert tier == families.tier_share(2, 2)
+    weight = families.pattern_weight((5, 3, 3), 2, 2)
+    assert weight == Fraction(tier) / instances
+    return -math.log2(Fraction(share) * weight)
+
+
+def effect_bits(arms: int, values: int, tier: int) -> float:
+    return -math.log2(families.pattern_weight((values,), tier, 1, arms - 1) / 2)
 
 
 CALLS: dict[str, Callable[..., Any]] = {
@@ -165,6 +201,41 @@ CALLS: dict[str, Callable[..., Any]] = {
         guess_and_check.surprise_prior(c, f)
     ),
     "ln level of a claim (a side), default prior": claim_level,
+    "mixture forecast e of gates 1..3; prior .1 .5 .2 .2, symbols shown, not shown": (
+        forecasts.forecast_weights
+    ),
+    "nats of the two symbols": lambda prior, forecasts, symbols: charge_of(
+        prior, forecasts[: len(symbols)], symbols
+    ),
+    "ln level of a gate: ln((beta_L-s) e/K)": lambda beta_L, s, nats, e: claims.claim_log_level(
+        claims.log_left(log(beta_L), log(s)), e, nats
+    ),
+    "margin b-c that the sign test needs (smooth): m, p": lambda m, p: forecasts.needed_margin(
+        m, log(p)
+    ),
+    "EB forecast at level p; dev results in order (b, c, n'), last is the candidate's": (
+        development_forecast
+    ),
+    "first gate: u = the mixture at A e_5, A=.05, k=100, dev 40:10 of 1000": first_gate,
+    "prior of the member of CV rank r among N: (N+1)/(N r (r+1))": lambda r, N: float(
+        winners.rank_weight(r, N)
+    ),
+    "charge of the order of the first m (Plackett-Luce), nats": winners.order_log_charge,
+    "prior of the cell 588..591 of 600 from a CV score .976 on 1200 rows, cells of 4": (
+        lambda cv, n_cv, n, low, high, cells: math.exp(
+            winners.cell_log_weight(n, low, high, cells, winners.Cv(cv, n_cv))
+        )
+    ),
+    "interval of the told winner: cell 588..591 of 600, beta_L=.05, rank 2 of 16, K=1": (
+        winners.winner_interval
+    ),
+    "bits of an instance: share 1/2, tier 1/2, 39 instances": instance_bits,
+    "bits of an effect: arms, factor values, tier of depth-1 plan (planned 1/2, one pattern)": (
+        effect_bits
+    ),
+    "adjusted p = s + p K/u": lambda p, spent, nats, u: many_symbols.adjusted_p(
+        log(p), spent, u, nats
+    ),
     "half-width, k questions in d rounds, the last without noise, shares beta/k": (
         lambda n, k, d, beta: rounds.rounds_half_width(BoundedMean(n), k, d, log(beta))
     ),

@@ -27,6 +27,7 @@ from holdfast.theory.leakage.forecasts import (
     Mixture,
     TrainedGuess,
     check_forecasters,
+    dev_rows_wanted,
     forecast,
     forecast_log_charge,
     forecast_weights,
@@ -196,6 +197,17 @@ def test_a_number_is_stated_only_where_gates_were_opened_so() -> None:
     assert members(LOG_05) == (FIRST, 0.99, None, None, None)
     with pytest.raises(InvalidArgument, match="without stated numbers"):
         gate_forecasters(FIRST, 1000, DevPosterior(), None, candidates=100, stated=0.5)
+
+
+def test_a_candidate_is_stopped_on_development_rows() -> None:
+    """Looks at 250, 500 and 1,000 rows; on from .3 and from 1 standard error."""
+    assert dev_rows_wanted(None, 1000) == 250
+    assert dev_rows_wanted(DevResult(6, 6, 250), 1000) == 250
+    assert dev_rows_wanted(DevResult(8, 6, 250), 1000) == 500  # z = 2/sqrt(250 15/270) = .54
+    assert dev_rows_wanted(DevResult(14, 10, 500), 1000) == 500  # z = 4/sqrt(500 25/520) = .82
+    assert dev_rows_wanted(DevResult(16, 10, 500), 1000) == 1000  # z = 6/sqrt(500 27/520) = 1.18
+    assert dev_rows_wanted(DevResult(40, 10, 1000), 1000) == 1000
+    assert dev_rows_wanted(DevResult(3, 3, 100), 1000) == 250  # no look is due yet
 
 
 # --- Exact worlds --------------------------------------------------------------------------------

@@ -42,6 +42,7 @@ from holdfast.theory.base.theorem import theorem
 
 __all__ = [
     "CHECK_PRIOR",
+    "DEV_LOOKS",
     "FORECAST_TOLERANCE",
     "GATE_PRIOR",
     "OPTIMISMS",
@@ -54,6 +55,7 @@ __all__ = [
     "Mixture",
     "TrainedGuess",
     "check_forecasters",
+    "dev_rows_wanted",
     "forecast",
     "forecast_log_charge",
     "forecast_weights",
@@ -313,6 +315,31 @@ def _tilt(divergence: float) -> float:
             break
         x -= step
     return x
+
+
+# Stopping early, on development rows: they are public, so that looks, stops and skips cost nothing.
+# (Section 13.7: stops on protected rows would be symbols, and are dear.) After these shares of the
+# development rows a candidate goes on only from this many standard errors on.
+DEV_LOOKS = ((0.25, 0.3), (0.5, 1.0))
+
+
+def dev_rows_wanted(result: DevResult | None, total: int) -> int:
+    """On how many of all development rows a candidate is worth running next.
+
+    As many as it was run on: it is stopped, or through. Its counts are entered either way; if it
+    was stopped it is not tried.
+    """
+    total = require.positive_integer("total", total)
+    looks = [(math.ceil(share * total), least) for share, least in DEV_LOOKS]
+    if result is None:
+        return looks[0][0]
+    for place, (rows, least) in enumerate(looks):
+        if result.rows <= rows:
+            further = looks[place + 1][0] if place + 1 < len(looks) else total
+            if result.rows < rows:
+                return rows
+            return further if result.z >= least else result.rows
+    return total
 
 
 def gate_forecasters(
