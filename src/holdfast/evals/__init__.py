@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from holdfast.boards.display import StandingsDisplay as StandingsDisplay
     from holdfast.boards.leaderboard import Leaderboard as Leaderboard
     from holdfast.boards.standings import Standing as Standing, Standings as Standings
+    from holdfast.evals.comparison import Comparison as Comparison
     from holdfast.evals.display import GateDisplay as GateDisplay
     from holdfast.evals.gate import EvalGate as EvalGate
     from holdfast.evals.item_scores import ItemScores as ItemScores
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from holdfast.evals.verdict import Verdict as Verdict
 
 _HOMES = {
+    "Comparison": "evals.comparison",
     "EvalGate": "evals.gate",
     "GateDisplay": "evals.display",
     "ItemScores": "evals.item_scores",
