@@ -21,7 +21,7 @@ __all__ = ["ELSEWHERE", "held", "names", "ran"]
 
 HERE = Path(__file__).resolve().parent
 FOLDERS = ("concepts", "how-to")
-SINGLE = ("start.md", "tutorials/command-line.md")
+SINGLE = ("start.md", "compare.md", "tutorials/command-line.md")
 ELSEWHERE = ("how-to/move.md",)  # its examples need servers: tests/test_postgres_page.py has them
 BLOCK = re.compile(r"^```(python|console)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 # What is another one in every run: the time, and hashes that follow from it.

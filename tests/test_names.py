@@ -17,7 +17,7 @@ Trees: TypeAlias = dict[str, ast.Module]
 
 PACKAGE = Path(holdfast.__file__).parent
 # A command has the name of the function that it runs; nothing else is said twice.
-COMMANDS = {"audit", "plan", "probe", "retire", "split"}
+COMMANDS = {"audit", "compare", "plan", "probe", "retire", "split"}
 
 
 def _name(path: Path) -> str:

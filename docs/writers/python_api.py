@@ -20,6 +20,7 @@ _NAMESPACES = ("stats", "sampling", "tails", "evals", "sklearn", "papers", "erro
 _MODULES = (*_NAMESPACES[:-1], "guessers", "optuna", "trackers")
 # The names of `holdfast` by what they are for; each is in one place.
 _FUNCTIONS: Mapping[str, Sequence[str]] = {
+    "Comparing": ("compare",),
     "Protecting and planning": ("open", "connect", "plan", "split", "learn_schema"),
 }
 _CLASSES: Mapping[str, Sequence[str]] = {

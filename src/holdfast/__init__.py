@@ -43,6 +43,7 @@ if TYPE_CHECKING:
         NotBounded as NotBounded,
         Refused as Refused,
     )
+    from holdfast.evals.compare import compare as compare
     from holdfast.evals.gate import EvalGate as EvalGate
     from holdfast.holdout.answer import Answer as Answer
     from holdfast.holdout.budget import Budget as Budget
@@ -75,6 +76,7 @@ _HOMES = {
     "NotBounded": "errors",
     "Plan": "planner.table",
     "Refused": "errors",
+    "compare": "evals.compare",
     "connect": "service.client",
     "learn_schema": "data.learning",
     "open": "holdout.open",

@@ -1,8 +1,8 @@
 """The command line. Human text on a terminal, `--json` everywhere; every text ends with what to do
 next.
 
-Exit codes: 0 ok (of a gate: shown, with `--better`: better), 2 usage, 3 refused, 4 audit failed, or
-the ledger was tampered with, 5 not shown or cannot tell, 6 worse.
+Exit codes: 0 ok (of a gate: shown, with `--better` and of compare: better), 2 usage, 3 refused, 4
+audit failed, or the ledger was tampered with, 5 not shown or cannot tell, 6 worse.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ _GARBAGE = 300_000
 
 # Which module has which command, in the order of `holdfast --help`: to start, one is enough.
 COMMANDS = {
+    "compare": "compare",
     "plan": "commands",
     "split": "split",
     "init": "init",

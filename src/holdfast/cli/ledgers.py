@@ -37,6 +37,8 @@ __all__ = [
     "without_password",
 ]
 
+_SCORES = (".eval", ".json", ".jsonl", ".csv", ".parquet")  # as files of other tools are called
+
 Name = Annotated[
     str,
     typer.Argument(
@@ -69,6 +71,11 @@ def ledger_path(name: str) -> str | Path:
         return without_password("name", name)
     for path in (require.file("name", name), require.file("name", f"{name}.ledger")):
         if path.is_file():
+            if path.suffix in _SCORES:
+                raise InvalidArgument(
+                    f"{str(path)!r} is a file of scores and no ledger; compare two of them: "
+                    "holdfast compare A B"
+                )
             return path
     here = [each.stem for each in sorted(Path().glob("*.ledger"))]
     near = get_close_matches(name, here, n=1)

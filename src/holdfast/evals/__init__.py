@@ -13,12 +13,14 @@ if TYPE_CHECKING:
         Standings as Standings,
         StandingsDisplay as StandingsDisplay,
     )
+    from holdfast.evals.comparison import Comparison as Comparison
     from holdfast.evals.gate import EvalGate as EvalGate
     from holdfast.evals.item_scores import ItemScores as ItemScores
     from holdfast.evals.submission import read as read
     from holdfast.evals.verdict import GateDisplay as GateDisplay, Verdict as Verdict
 
 _HOMES = {
+    "Comparison": "evals.comparison",
     "EvalGate": "evals.gate",
     "GateDisplay": "evals.verdict",
     "ItemScores": "evals.item_scores",

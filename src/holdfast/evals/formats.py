@@ -49,7 +49,8 @@ class EvalLog:
     `epochs` is how often each item was to be tried and `planned` which items were, where the file
     says so. `ended` says how, of a run that did not end well. `main` is the scorer to take where
     nobody names one and there are several. `run` is the tool's own name of the run: never made of
-    what was scored, and another one for every run. `task` is what the items are called together.
+    what was scored, and another one for every run. `task` is what the items are called
+    together, and `key` the column that names each of them, of a table.
     """
 
     lines: Sequence[Scored]
@@ -59,6 +60,7 @@ class EvalLog:
     main: str | None = None
     run: str | None = None
     task: str | None = None
+    key: str | None = None
 
 
 def category_in(by: str | None, *places: Any) -> Any:

@@ -32,7 +32,7 @@ class ItemScores:
     `epochs` is how many tries each score is the average of. `missing` are the items without a
     score, which were counted as wrong, or left out of a `partial` log. `run` is what the tool calls
     the run, and `task` what it calls the items together, where it does. `categories` are those that
-    were asked for, by item.
+    were asked for, by item, and `key` is the column that names the items of a table.
     """
 
     items: tuple[ItemId, ...] = field(repr=False)
@@ -47,6 +47,7 @@ class ItemScores:
     task: str | None = None
     digests: Mapping[ItemId, str] = field(default_factory=dict, repr=False)
     categories: Mapping[ItemId, Any] = field(default_factory=dict, repr=False)
+    key: str | None = None
 
     def __len__(self) -> int:
         return len(self.items)
@@ -112,6 +113,7 @@ def item_scores(log: EvalLog, wanted: Wanted, format_: str, file: str) -> ItemSc
         task=log.task if isinstance(log.task, str) else None,
         digests=digests,
         categories={line.item: line.category for line in lines if line.category is not None},
+        key=log.key,
     )
 
 
@@ -229,7 +231,8 @@ def _require_in_range(
     if outside:
         raise InvalidArgument(
             f"{_named(outside, 'has', 'have')} a score under {scorer!r} outside [{low:g}, {high:g}]"
-            f" in {file}; choose another scorer, or say the range of this one: bounds=."
+            f" in {file}; choose another scorer, or say the range of this one: bounds= (--bounds "
+            "LOW HIGH)."
         )
 
 

@@ -22,6 +22,7 @@ __all__ = ["Frame", "log_of_rows", "read_csv", "read_json_lines", "read_parquet"
 # What people call the column of items; the first that is there.
 _ITEMS = ("item", "item_id", "id", "sample_id", "key")
 _EPOCH = "epoch"
+_LONGEST_SHOWN = 60
 _MOST_CELLS = 5_000_000
 _LARGEST_NAMES = 64 * 2**20  # bytes, of all items together
 _NUMBER = r"[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|inf|nan)"
@@ -128,7 +129,8 @@ def log_of_rows(source: Source | Frame, rows: Sequence[Mapping[str, Any]]) -> Ev
                 category=None if by is None else row.get(by),
             )
             for row in rows
-        ]
+        ],
+        key=item,
     )
 
 
@@ -140,6 +142,11 @@ def _item_column(source: Source | Frame, names: Sequence[str]) -> str:
     for name in _ITEMS:
         if name in names:
             return name
+    if len(names) == 1 and ";" in names[0]:
+        raise InvalidArgument(
+            f"{source.what} has one column, {names[0][:_LONGEST_SHOWN]!r}, which looks like "
+            "several separated by ';'; write it with commas."
+        )
     raise InvalidArgument(
         f"{source.what} has no column of items ({', '.join(_ITEMS)}); name the one that has them: "
         "key= (--key)."

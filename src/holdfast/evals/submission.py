@@ -122,6 +122,8 @@ def _detected(source: Source) -> str:
             return _json_format(source)
         case head if head and b"\0" not in source.head:
             return "csv"
+    if not source.head:
+        raise InvalidArgument(f"the file {source} is empty, with no items; give one that has some.")
     raise InvalidArgument(
         f"the file {source} is in no format that is read: {', '.join(FORMATS)}; see that it is "
         "whole, or write it as one of them."
