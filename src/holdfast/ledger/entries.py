@@ -364,6 +364,11 @@ class Recorded:
         """Length of a described question, in words; nothing for others."""
         return "" if self.bits is None else f"{self.bits:.1f} bits"
 
+    def claims_as(self, request: Request) -> bool:
+        """Whether it is about the same side of the same bound."""
+        own = self.request
+        return (own.verb, own.side, own.guess) == (request.verb, request.side, request.guess)
+
     @property
     def wants_tighter_range(self) -> bool:
         """Whether a tighter declared range would make it narrower, and more rows less so."""
