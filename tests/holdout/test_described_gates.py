@@ -51,9 +51,7 @@ def test_what_the_interval_does_not_exclude_is_not_shown(holdout: holdfast.Holdo
         assert holdout.gate(EFFECT, **{side: bound}).status == status  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    "question", ["avg(well) where arm = 'treated'", "avg(age)", "median(age)"]
-)
+@pytest.mark.parametrize("question", ["avg(well) where arm = 'treated'", "avg(age)", "median(age)"])
 def test_groups_medians_and_columns_with_missing_values_are_gated(
     holdout: holdfast.Holdout, question: str
 ) -> None:
