@@ -225,6 +225,7 @@ class Answer(float):
             f"question {self.number:,}",
             self._more,
             *([_TIGHTER] if advice else []),
+            *([self.recorded.outlook] if self.recorded.outlook else []),
         ]
 
     @property

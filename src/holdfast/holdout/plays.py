@@ -186,6 +186,8 @@ class _Call:
         facts = whole(request, question, followed, earlier, transcript.terms)
         for line in reversed(now_told if fresh else earlier):
             same = not (fresh or gated) or line.status == facts["status"]
+            if request.side is not None:  # a claim of one side is about its bound, too
+                same = line.status == facts["status"] and line.claims_as(request)
             if same and alike(list(line.interval), facts["interval"]):
                 return self._there(place, line, repeated=True)
         number = next(numbers)

@@ -345,9 +345,7 @@ def claim_grounds(desk: Desk, question: Bound, guess: Guess) -> ClaimGrounds:
     if guess.verb == "ask":
         return ClaimGrounds()
     moment = _moment(desk, question, guess)
-    if guess.gated:
-        return ClaimGrounds(True, moment=moment)
-    return ClaimGrounds(False, partial(ruled, desk, question), moment)
+    return ClaimGrounds(guess.gated, partial(ruled, desk, question), moment)
 
 
 def _moment(desk: Desk, question: Bound, guess: Guess) -> float | None:

@@ -129,6 +129,8 @@ def _is_implied(
     """Whether what was claimed of a question, or of all its parts, follows from what was found."""
     if request.guess is None:
         return False
+    if request.side is not None and all(part.guess is None for part in followed.parts):
+        return _is_beyond(request, interval)
     t = terms.half_width if request.tolerance is None else request.tolerance
     reach = t * _unit(question, terms) * (request.high - request.low)
     about = request.guess - reach <= interval.low and interval.high <= request.guess + reach
@@ -142,6 +144,13 @@ def _is_implied(
         if part.guess is not None
     ]
     return (about and request.side is None) or (bool(claims) and all(claims))
+
+
+def _is_beyond(request: Request, interval: Interval) -> bool:
+    """Whether an interval is on the side that was claimed; what is gated, strictly."""
+    bound = request.guess or 0.0
+    beyond = interval.low - bound if request.side == "at least" else bound - interval.high
+    return beyond > 0.0 if request.verb == "gate" else beyond >= 0.0
 
 
 def _unit(question: Bound, terms: Terms) -> float:

@@ -114,6 +114,8 @@ _SIDES: Mapping[Verb, Mapping[Side, str]] = {
     "check": {"at most": "<=", "at least": ">="},
     "gate": {"at most": "<", "at least": ">"},
 }
+_UNTOLD = "cannot tell yet"
+_TOO_SMALL = 0.05  # of the reach: no number of rows is worth naming for so small a difference
 _DIFFERENCE = "difference("  # how the text of one begins
 _ROUNDING = 1e-9  # intervals are rounded outwards by less than this part of themselves
 
@@ -363,6 +365,11 @@ class Recorded:
         """Length of a described question, in words; nothing for others."""
         return "" if self.bits is None else f"{self.bits:.1f} bits"
 
+    def claims_as(self, request: Request) -> bool:
+        """Whether it is about the same side of the same bound."""
+        own = self.request
+        return (own.verb, own.side, own.guess) == (request.verb, request.side, request.guess)
+
     @property
     def wants_tighter_range(self) -> bool:
         """Whether a tighter declared range would make it narrower, and more rows less so."""
@@ -395,6 +402,24 @@ class Recorded:
         if not self.question.startswith(_DIFFERENCE) or 0.0 in self.interval:
             return text
         return f"{text} {'above' if self.interval.low > 0 else 'below'} 0"
+
+    @property
+    def outlook(self) -> str | None:
+        """Rows that a difference on neither side of 0 would take, if it is as large as it looks.
+
+        Intervals narrow by the root of the rows; None where it is on one side, or no difference.
+        """
+        if not self.question.startswith(_DIFFERENCE) or 0.0 not in self.interval:
+            return None
+        if self.value is None or self.rows is None or self.request.verb != "ask":
+            return None
+        reach = max(-self.interval.low, self.interval.high) - abs(self.value)
+        if reach <= 0.0 or abs(self.value) < reach * _TOO_SMALL:
+            return _UNTOLD
+        rows = self.rows[1] * (reach / abs(self.value)) ** 2
+        digits = 10 ** max(0, math.floor(math.log10(rows)) - 1)
+        needed = math.ceil(rows / digits) * digits
+        return f"{_UNTOLD}: {needed:,} rows or so would, if it is as large as it looks"
 
     @property
     def side(self) -> str | None:

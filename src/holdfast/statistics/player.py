@@ -59,8 +59,12 @@ def play_of(
     """The play of any question; a guess is a number in its own unit, or with a `side` its bound.
 
     `once`: the mechanism answers one batch, and no more. What is `described` is asked by its
-    description if it is not confirmed.
+    description if it is not confirmed, and if no side can be claimed of it.
     """
+    if side is not None and _claimable(question) is None:
+        answer = described()
+        if answer is not None:
+            return _guessed(answer, None, tolerance, once, None)
     if verb == "gate":
         return _one_sided(question, guess, side, strictly=True)
     play = _guessed(question, guess, tolerance, once, side)
@@ -141,6 +145,14 @@ def _single(question: Bound) -> Statistic:
     return question
 
 
+def _claimable(question: Bound) -> Statistic | None:
+    """The statistic of which one side can be claimed on the ledger; None if there is none."""
+    ((statistic,),) = (
+        batches(question, numbers=True) if isinstance(question, Paired) else ((question,),)
+    )
+    return statistic if is_single(statistic) else None
+
+
 def _one_sided(
     question: Bound, bound: float | None, side: Side | None, *, strictly: bool = False
 ) -> Play:
@@ -150,19 +162,17 @@ def _one_sided(
     """
     if side is None:
         raise TypeError(f"of {question.text} no side is claimed")
-    ((statistic,),) = (
-        batches(question, numbers=True) if isinstance(question, Paired) else ((question,),)
-    )
     if isinstance(question, Conditional) and question.condition is None:
         raise InvalidArgument(
             f"rows without a value are left out of {question.text}, and one side can be claimed of "
             "a mean over all rows: write coalesce(..., 0) for what they count as, or check this "
             "with guess=."
         )
-    if not is_single(statistic):
+    statistic = _claimable(question)
+    if statistic is None:
         raise InvalidArgument(
-            "one side can be claimed of a mean over all rows or over a design group; check this "
-            "with guess=."
+            "one side can be claimed of a mean over all rows or over a design group, and of what "
+            "its text describes; check this with guess=."
         )
     name = side.replace(" ", "_")
     place = fraction(bound, statistic, name)

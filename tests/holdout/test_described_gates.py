@@ -1,0 +1,86 @@
+"""One side of what only its text describes: differences, effects, groups, missing values."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import holdfast
+from holdfast.errors import InvalidArgument
+from holdfast.ledger.audit import audit
+
+EFFECT = "effect(well, arm)"
+
+
+@pytest.fixture
+def holdout(tmp_path: Path) -> holdfast.Holdout:
+    rng = np.random.default_rng(4)
+    arm = rng.choice(["control", "treated"], 4_000)
+    well = rng.random(4_000) < np.where(arm == "treated", 0.7, 0.5)
+    age = pl.Series(rng.normal(50, 10, 4_000)).clip(0, 100)
+    frame = pl.DataFrame(
+        {
+            "arm": arm,
+            "well": well,
+            "age": [None if place % 9 == 0 else a for place, a in enumerate(age)],
+        }
+    )
+    schema = {"arm": {"values": ["control", "treated"]}, "age": (0, 100)}
+    return holdfast.open(frame, ledger=tmp_path / "trial.ledger", schema=schema, planned=[EFFECT])
+
+
+def test_an_effect_is_shown_by_its_description(holdout: holdfast.Holdout) -> None:
+    shown = holdout.gate(EFFECT, at_least=0)
+    assert shown.status == "shown"
+    assert shown.interval.low > 0
+    assert holdout.ask(EFFECT).interval == shown.interval  # the same look, free
+    assert holdout.ask(EFFECT).cost == 0
+
+
+def test_what_the_interval_does_not_exclude_is_not_shown(holdout: holdfast.Holdout) -> None:
+    low, high = holdout.ask(EFFECT).interval
+    for side, bound, status in (
+        ("at_least", low, "not shown"),  # strictly
+        ("at_least", low - 1e-9, "shown"),
+        ("at_most", high, "not shown"),
+        ("at_most", high + 1e-9, "shown"),
+    ):
+        assert holdout.gate(EFFECT, **{side: bound}).status == status  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("question", ["avg(well) where arm = 'treated'", "avg(age)", "median(age)"])
+def test_groups_medians_and_columns_with_missing_values_are_gated(
+    holdout: holdfast.Holdout, question: str
+) -> None:
+    value = holdout.ask(question).value
+    assert value is not None
+    assert holdout.gate(question, at_least=value / 2).status == "shown"
+    assert holdout.check(question, at_least=value / 3).status == "confirmed"
+    assert holdout.gate(question, at_least=value * 1.2).status == "not shown"
+
+
+def test_the_lines_of_gates_follow_from_their_looks(
+    holdout: holdfast.Holdout, tmp_path: Path
+) -> None:
+    holdout.gate(EFFECT, at_least=0, why="primary endpoint")
+    holdout.gate(EFFECT, at_least=0.9)
+    holdout.close()
+    assert all(finding.fine for finding in audit(tmp_path / "trial.ledger"))
+    again = holdfast.open(ledger=tmp_path / "trial.ledger")
+    lines = [(line.status, line.request.verb) for line in again._desk.transcript.lines]
+    assert lines[-2:] == [("shown", "gate"), ("not shown", "gate")]
+
+
+def test_a_gate_of_what_has_neither_a_side_nor_a_description_is_refused(
+    tmp_path: Path,
+) -> None:
+    frame = pl.DataFrame({"x": [0.1, 0.9] * 50, "g": [True, False] * 50})
+    with holdfast.open(
+        frame, ledger=tmp_path / "off.ledger", schema={"x": (0, 1)}, described="off"
+    ) as plain:
+        with pytest.raises(InvalidArgument, match="one side can be claimed"):
+            plain.gate("avg(x) where g", at_least=0.2)
+        assert plain.ledger.to_dicts() == []
