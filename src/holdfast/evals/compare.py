@@ -446,8 +446,7 @@ class _Statistics(NamedTuple):
     ) -> tuple[Interval, float]:
         import numpy as np
 
-        from holdfast.theory.base.bets import level_share
-        from holdfast.theory.base.safeside import round_down, round_up
+        from holdfast.theory.base.safeside import level_share, round_down, round_up
         from holdfast.theory.direct.bounded_mean import above_half_log_p, bounded_mean_interval
 
         gains = np.array([(after - before) / self.width for before, after in pairs])

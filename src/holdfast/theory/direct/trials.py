@@ -30,14 +30,13 @@ from holdfast.theory.base.bets import (
     Tally,
     first_kept,
     fixed_lower_odds,
-    level_share,
     log_capital,
     log_mixture,
     share_below,
     unit_values,
 )
 from holdfast.theory.base.intervals import Interval
-from holdfast.theory.base.safeside import round_down, round_up
+from holdfast.theory.base.safeside import level_share, round_down, round_up
 from holdfast.theory.base.theorem import theorem
 from holdfast.theory.direct.bounded_mean import enclosed_mean_interval
 from holdfast.theory.direct.difference import Enclosed
