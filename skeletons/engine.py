@@ -2,7 +2,7 @@
 
 An engine counts rows and sums row values exactly, to the last bit as all others do. This one lets
 `steps_of_frame` compute the steps of each row; one with a language of its own writes expressions
-in it (`question/writing.py`; `data/duckdb.py` and `data/polars.py` do).
+in it (`question/writing.py`; `data/sql/duckdb.py` and `data/polars.py` do).
 """
 
 from __future__ import annotations

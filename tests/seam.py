@@ -33,14 +33,14 @@ from holdfast.statistics.labelled import Labelled
 from holdfast.theory.transfer import likelihood_cover as shift_composition
 
 if TYPE_CHECKING:
-    from holdfast.data.duckdb import DuckDBSample  # an engine: not where processes are forked
+    from holdfast.data.sql.duckdb import DuckDBSample  # an engine: not where processes are forked
     from holdfast.service.tokens import TokenStore
 
 # What `monkeypatch.setattr` replaces, and `real` looks up ----------------------------------------
 
 CHART_COLOURS = "holdfast.holdout.charts.plans._COLOURS"
 CHECKPOINT_EVERY = "holdfast.ledger.transcript._CHECKPOINT_EVERY"
-COMPARE_DEFINITION = "holdfast.data.postgres_table.TableSession._require_definition"
+COMPARE_DEFINITION = "holdfast.data.sql.postgres_watch.TableSession._require_definition"
 DIVIDED = "holdfast.data.polars._divided"
 HELD_VALUES = "holdfast.data.polars._HELD_VALUES"
 FOLD_ENTRY = "holdfast.ledger.transcript.Transcript._apply"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 import pytest
 
-from holdfast.data.spark import SparkSample
+from holdfast.data.sql.spark import SparkSample
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

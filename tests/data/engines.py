@@ -9,9 +9,9 @@ from typing import Any
 import duckdb
 import polars as pl
 
-from holdfast.data.duckdb import LOCKED, DuckDBSample
 from holdfast.data.polars import PolarsSample
 from holdfast.data.sample import Sample
+from holdfast.data.sql.duckdb import LOCKED, DuckDBSample
 from holdfast.errors import InvalidQuestion
 from holdfast.question import build
 from holdfast.question.bounds import range_of

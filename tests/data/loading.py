@@ -9,8 +9,8 @@ from typing import Any
 
 import polars as pl
 
-from holdfast.data.postgres import PostgresSample, open_database_table
-from holdfast.question.sql import quoted_name
+from holdfast.data.sql.language import quoted_name
+from holdfast.data.sql.postgres import PostgresSample, open_database_table
 from tests.postgres import server
 
 _TYPES: dict[Any, str] = {

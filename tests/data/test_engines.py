@@ -14,8 +14,8 @@ import pytest
 from hypothesis import assume, given, settings, strategies as st
 from numpy.typing import NDArray
 
-from holdfast.data.duckdb import DuckDBSample
 from holdfast.data.polars import PolarsSample
+from holdfast.data.sql.duckdb import DuckDBSample
 from holdfast.errors import HoldfastError, InvalidArgument, InvalidQuestion
 from holdfast.question import Schema, build, parse_row, row_function
 from holdfast.question.expression import Column, ColumnType, Expression, Op

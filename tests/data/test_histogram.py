@@ -16,12 +16,12 @@ import polars as pl
 import pytest
 from hypothesis import assume, given, settings, strategies as st
 
-from holdfast.data.duckdb import DuckDBSample
 from holdfast.data.histogram import Histogram, Stepping, histograms
 from holdfast.data.orders import RUN, random_orders
 from holdfast.data.polars import PolarsSample
 from holdfast.data.ranking import RankedPairs, shuffled_classes
 from holdfast.data.sample import BATCH_ROWS, Sample
+from holdfast.data.sql.duckdb import DuckDBSample
 from holdfast.data.units import cluster_sizes, unit_sums
 from holdfast.data.values import distinct_unit_values, unit_values_of
 from holdfast.errors import InvalidQuestion

@@ -14,11 +14,11 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from holdfast.data import fingerprint, open_sample
-from holdfast.data.duckdb import DuckDBSample
 from holdfast.data.files import FileSample
 from holdfast.data.keys import key_order, ordered
 from holdfast.data.polars import PolarsSample
 from holdfast.data.sample import Sample
+from holdfast.data.sql.duckdb import DuckDBSample
 from holdfast.errors import DataChanged, InvalidArgument, InvalidQuestion
 from holdfast.question import Schema, parse_row, row_function, row_value
 from holdfast.question.functions import bind_function
@@ -219,7 +219,7 @@ def test_a_question_about_other_columns_joins_nothing(
     joined = ENGINES[engine](FRAME, folder).joined("id", VOTES)
     own, other = rows_of(["y > 0", "votes > 10"], joined)
     assert isinstance(joined, FileSample)
-    for joins in ("holdfast.data.duckdb.JoinedTable.joined_to", "polars.LazyFrame.join"):
+    for joins in ("holdfast.data.sql.duckdb.JoinedTable.joined_to", "polars.LazyFrame.join"):
         monkeypatch.setattr(joins, lambda *_, **__: pytest.fail("joined"))
     joined.sums([own])
     with pytest.raises(pytest.fail.Exception):

@@ -13,9 +13,9 @@ import polars as pl
 import pytest
 
 import holdfast
-from holdfast.data.duckdb import DuckDBSample
 from holdfast.data.polars import PolarsSample
 from holdfast.data.sample import Sample
+from holdfast.data.sql.duckdb import DuckDBSample
 from holdfast.errors import InvalidQuestion
 from holdfast.ledger.audit import audit
 from holdfast.question import GRID, Schema, parse_row, row_value

@@ -9,10 +9,10 @@ import polars as pl
 import pytest
 from scipy.stats import hypergeom
 
-from holdfast.data.duckdb import DuckDBSample
 from holdfast.data.orders import part_sums
 from holdfast.data.polars import PolarsSample
 from holdfast.data.sample import Sample
+from holdfast.data.sql.duckdb import DuckDBSample
 from holdfast.question.columns import Schema
 from holdfast.question.functions import bind_function, row_function
 from holdfast.question.row import GRID, RowValue

@@ -17,8 +17,8 @@ import pytest
 
 import holdfast
 from holdfast.data import fingerprint, open_sample
-from holdfast.data.postgres import PostgresSample, open_database_table
-from holdfast.data.postgres_table import TableSession
+from holdfast.data.sql.postgres import PostgresSample, open_database_table
+from holdfast.data.sql.postgres_watch import TableSession
 from holdfast.data.units import cluster_sizes
 from holdfast.errors import DataChanged, HoldfastError, InvalidArgument, InvalidQuestion
 from holdfast.question import Schema, build, parse_row, row_value

@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from holdfast.data.fingerprint import fingerprint
-from holdfast.data.postgres import PostgresSample, open_database_table
+from holdfast.data.sql.postgres import PostgresSample, open_database_table
 from holdfast.errors import DataChanged, InvalidArgument
 from holdfast.question import GRID, Schema, parse_row, row_value
 from tests.postgres import server

@@ -22,15 +22,14 @@ from holdfast.data.polars import PolarsSample
 from holdfast.data.ranking import ranked_pairs
 from holdfast.data.sample import Sample
 from holdfast.data.sampling import clustered
-from holdfast.data.spark import SparkSample
-from holdfast.data.spark_table import MOST_IN_BIGINT, WatchedTable
+from holdfast.data.sql.spark import SparkSample, always_computed
+from holdfast.data.sql.spark_watch import MOST_IN_BIGINT, WatchedTable
 from holdfast.data.values import distinct_unit_values
 from holdfast.errors import DataChanged, HoldfastError, InvalidArgument, InvalidQuestion
 from holdfast.question import Schema, parse_row, row_function, row_value
 from holdfast.question.expression import ColumnType, Expression
 from holdfast.question.functions import bind_function
 from holdfast.question.row import GRID, RowValue
-from holdfast.question.spark_sql import always_computed
 from holdfast.statistics.statistic import measure
 from tests.data.doubles import ARITHMETIC, at_both_ends, elementary, is_right
 from tests.data.engines import bounded, equals_column, moments_of, with_references
@@ -181,7 +180,7 @@ def test_the_fingerprint_is_that_of_every_engine(
 
     monkeypatch.setattr(SparkSample, "frames", noting)
     if not by_workers:
-        monkeypatch.setattr("holdfast.data.spark.words_of_frame", lambda *_: WordSums(1))
+        monkeypatch.setattr("holdfast.data.sql.spark.words_of_frame", lambda *_: WordSums(1))
     assert fingerprint(sample) == fingerprint(open_sample(ODD))
     assert streamed == ([] if by_workers else [len(ODD.columns)])
 
@@ -220,7 +219,7 @@ def test_groups_bins_and_ranks_are_counted_by_spark_as_from_batches(
     monkeypatch: pytest.MonkeyPatch, most: int
 ) -> None:
     """With sums in decimals, as those of more rows are, and in 64 bits."""
-    monkeypatch.setattr("holdfast.data.spark_table.MOST_IN_BIGINT", most)
+    monkeypatch.setattr("holdfast.data.sql.spark_watch.MOST_IN_BIGINT", most)
     odd = [None, float("nan"), -0.0, 0.0, 0.5, float("inf"), -float("inf"), 0.25]
     frame = pl.DataFrame(
         {

@@ -13,11 +13,12 @@ import pytest
 from holdfast.data.polars import PolarsSample
 from holdfast.data.sample import Moments, moments_of_sums
 from holdfast.data.source import open_sample
+from holdfast.data.sql.duckdb import DUCKDB
+from holdfast.data.sql.language import SqlLanguage
 from holdfast.data.values import evaluate
 from holdfast.question import Schema, parse_row, row_value
 from holdfast.question.expression import Op, Operation, subtrees
 from holdfast.question.row import GRID, RowValue
-from holdfast.question.sql import DUCKDB, SqlLanguage
 from holdfast.question.writing import Writer
 from tests.seam import DIVIDED, HELD_VALUES, real
 
@@ -149,7 +150,7 @@ def test_duckdb_counts_conditions_without_a_filter(never: str, plans: list[str])
     assert "filter" not in plans[-1].lower()
 
 
-@pytest.mark.parametrize("engine", ["polars", "duckdb"])
+@pytest.mark.parametrize("engine", ["polars", "sql.sql_sample"])
 def test_only_numbers_are_squared(monkeypatch: pytest.MonkeyPatch, engine: str) -> None:
     """A condition is its own square: one sum, where a number needs four."""
     summed: list[int] = []

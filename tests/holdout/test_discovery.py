@@ -16,8 +16,8 @@ from scipy.stats import binom
 
 import holdfast
 from holdfast.data.design import group_sizes
-from holdfast.data.duckdb import DuckDBSample
 from holdfast.data.polars import PolarsSample
+from holdfast.data.sql.duckdb import DuckDBSample
 from holdfast.errors import BudgetExhausted, InvalidArgument, InvalidQuestion, LedgerTampered
 from holdfast.ledger.audit import audit
 from tests.data.engines import duckdb_connection

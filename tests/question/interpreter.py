@@ -204,8 +204,10 @@ def _number(expression: Expression) -> Expression:
     return build.as_number(expression, "a number")
 
 
-def _elementary(op: Op, operand: Expression, ends: list[float]) -> Expression:
-    """The function of what was cut to where it is one: to ends, of either sign or above 0."""
+def _function(op: Op, operand: Expression, ends: list[float]) -> Expression:
+    """A function of a number; ln, exp and sqrt of one that is cut to where they are numbers."""
+    if op is Op.ABS:
+        return build.function(op, operand)
     low, high = (abs(end) for end in ends) if op is not Op.EXP else ends
     low, high = sorted((low or 1e-300, high or 5e-324))
     return build.function(op, build.clip(operand, low, min(high, 690.0) if op is Op.EXP else high))
@@ -232,10 +234,9 @@ def numbers(depth: int) -> st.SearchStrategy[Expression]:
         leaf,
         st.builds(build.arithmetic, operations, inner, inner),
         st.builds(build.negate, inner),
-        st.builds(build.function, st.just(Op.ABS), inner),
         st.builds(build.extreme, extremes, st.lists(inner, min_size=2, max_size=3)),
         st.builds(lambda value, ends: build.clip(value, *ends), inner, ends),
-        st.builds(_elementary, st.sampled_from([Op.LN, Op.EXP, Op.SQRT]), inner, ends),
+        st.builds(_function, st.sampled_from([Op.ABS, Op.LN, Op.EXP, Op.SQRT]), inner, ends),
         st.builds(lambda a, b: _number(build.coalesce([a, b])), inner, inner),
         st.builds(_chosen, condition, inner, st.none() | inner),
         st.builds(_number, condition),

@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from holdfast.data.design import design_of
-from holdfast.data.duckdb import DuckDBSample
 from holdfast.data.polars import PolarsSample
 from holdfast.data.sampling import Independent, clustered
+from holdfast.data.sql.duckdb import DuckDBSample
 from holdfast.errors import InvalidQuestion
 from holdfast.statistics.bind import bind
 from holdfast.statistics.call import histogram, mean

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from holdfast.data.sample import Sample
+from holdfast.data.sample import Sample, sources
 from holdfast.question.expression import Expression
 from holdfast.question.row import RowValue, condition_row
 
@@ -113,9 +113,9 @@ def histograms(
 def _step_batches(sample: Sample, rows: Sequence[RowValue]) -> Iterator[list[NDArray[np.int64]]]:
     from holdfast.data.values import steps_of_frame
 
-    sources = [(row, row.source) for row in rows if isinstance(row.source, Expression)]
-    if isinstance(sample, Stepping) and len(sources) == len(rows):
-        yield from sample.step_batches(sources)
+    expressions = sources(rows)
+    if isinstance(sample, Stepping) and len(expressions) == len(rows):
+        yield from sample.step_batches(expressions)
         return
     columns = sorted({column for row in rows for column in row.columns})
     for frame in sample.frames(columns):

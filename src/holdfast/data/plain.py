@@ -6,13 +6,10 @@ from datetime import date, datetime, timedelta
 
 import polars as pl
 
+from holdfast.data.sample import EXACT_DIGITS
 from holdfast.question.expression import ColumnType
 
 __all__ = ["cleaned", "column_type", "plain", "told_apart"]
-
-# A decimal of this many digits and its power of ten are exact doubles, so that one correctly
-# rounded division gives the same number on every engine.
-_EXACT_DIGITS = 15
 
 _EPOCH = datetime(1970, 1, 1)
 _MICROSECOND = timedelta(microseconds=1)
@@ -37,7 +34,7 @@ _SIMPLE: dict[type[pl.DataType], ColumnType] = {
 def column_type(dtype: pl.DataType) -> ColumnType:
     """The logical type of a Polars type."""
     if isinstance(dtype, pl.Decimal):
-        exact = dtype.precision is not None and dtype.precision <= _EXACT_DIGITS
+        exact = dtype.precision is not None and dtype.precision <= EXACT_DIGITS
         return ColumnType.FLOAT if exact else ColumnType.OTHER
     return _SIMPLE.get(type(dtype), ColumnType.OTHER)
 

@@ -29,6 +29,7 @@ from holdfast.data.keys import Places, needed, require_joinable
 from holdfast.data.plain import cleaned, column_type, plain
 from holdfast.data.sample import (
     BATCH_ROWS,
+    AcceptedShapes,
     Moments,
     check_names,
     complete,
@@ -38,11 +39,10 @@ from holdfast.data.sample import (
     require_narrow_decimals,
     row_moments,
 )
-from holdfast.data.sql_engine import Taken
 from holdfast.errors import InvalidArgument
 from holdfast.question.expression import ColumnType, Constant, Expression, Op, ValueKind
 from holdfast.question.row import RowValue
-from holdfast.question.writing import Writer
+from holdfast.question.writing import WrittenRows, write_rows
 
 __all__ = ["PolarsLanguage", "PolarsSample", "coded", "in_batches", "owned", "steps_of_batches"]
 
@@ -196,7 +196,7 @@ class PolarsSample:
         self._eager = frame.clone() if isinstance(frame, pl.DataFrame) else None
         self._without_nan: dict[str, bool] = {}
         self._empty: PolarsSample | None = None
-        self._taken = Taken()
+        self._accepted = AcceptedShapes()
         self._beside: tuple[_Beside, ...] = ()
         self._held: pl.DataFrame | None = None
         self._places: dict[str, Places] = {}
@@ -224,7 +224,7 @@ class PolarsSample:
 
     def prepare(self, rows: Sequence[RowValue]) -> None:
         """Refuse what Polars cannot take; bins are counted by the same code as sums."""
-        self._taken.try_others(rows, self._try)
+        self._accepted.try_others(rows, self._try)
 
     def _try(self, rows: Sequence[RowValue]) -> None:
         if self._empty is None:
@@ -269,7 +269,7 @@ class PolarsSample:
         joined = copy.copy(self)
         joined._dtypes = {**self._dtypes, **added.schema}
         joined._types = {name: column_type(dtype) for name, dtype in joined._dtypes.items()}
-        joined._empty, joined._held, joined._taken = None, None, Taken()
+        joined._empty, joined._held, joined._accepted = None, None, AcceptedShapes()
         if self._eager is None:
             joined._beside = (*self._beside, _Beside(key, frozenset(added.columns), frame))
         else:
@@ -398,11 +398,11 @@ def coded(
     rows: Sequence[tuple[RowValue, Expression]],
 ) -> tuple[pl.LazyFrame, list[pl.Expr]]:
     """A frame over the columns of a table, and over it the codes of every row value."""
-    names, stages, codes = _written(tuple(rows))
-    frame = table.select(cleaned_column(column).alias(name) for column, name in names.items())
-    for stage in stages:
-        frame = frame.with_columns(code.alias(name) for name, code in stage.items())
-    return frame, codes
+    code, steps = _written(tuple(rows))
+    frame = table.select(cleaned_column(column).alias(name) for column, name in code.names.items())
+    for stage in code.stages:
+        frame = frame.with_columns(value.alias(name) for name, value in stage.items())
+    return frame, steps
 
 
 def steps_of_batches(
@@ -424,17 +424,14 @@ def _steps(row: RowValue, codes: pl.Series) -> NDArray[np.int64]:
 @lru_cache(maxsize=1)  # what is prepared without rows is counted over all rows next
 def _written(
     rows: tuple[tuple[RowValue, Expression], ...],
-) -> tuple[dict[str, str], list[dict[str, pl.Expr]], list[pl.Expr]]:
-    """How row values are computed: what their columns are called, common parts, and the codes."""
-    columns = sorted({column for row, _ in rows for column in row.columns})
-    names = {column: f"c{place}" for place, column in enumerate(columns)}
-    writer = Writer(PolarsLanguage(names))
-    codes = []
-    for place, (row, expression) in enumerate(rows):
-        value = writer.write(expression)
-        code = value if row.is_condition else _code(row, value)
-        codes.append(code.alias(f"k{place}"))
-    return names, list(writer.stages), codes
+) -> tuple[WrittenRows[pl.Expr], list[pl.Expr]]:
+    """How row values are computed, and the codes k0, k1, ... of their steps."""
+    code = write_rows([expression for _, expression in rows], PolarsLanguage)
+    steps = [
+        (value if row.is_condition else _code(row, value)).alias(f"k{place}")
+        for place, ((row, _), value) in enumerate(zip(rows, code.codes, strict=True))
+    ]
+    return code, steps
 
 
 def _code(row: RowValue, value: pl.Expr) -> pl.Expr:

@@ -10,11 +10,19 @@ import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from holdfast.errors import DataChanged, HoldfastError, InvalidArgument, InvalidQuestion
-from holdfast.question.expression import ColumnType, Expression
+from holdfast.question.expression import (
+    ColumnType,
+    Constant,
+    Expression,
+    Operation,
+    ValueKind,
+    bottom_up,
+)
 from holdfast.question.row import BatchFunction, RowValue
 
 if TYPE_CHECKING:
@@ -26,6 +34,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BATCH_ROWS",
+    "EXACT_DIGITS",
+    "AcceptedShapes",
     "Moments",
     "Sample",
     "added",
@@ -38,12 +48,16 @@ __all__ = [
     "require_narrow_decimals",
     "row_moments",
     "silent",
+    "sources",
     "split_squares",
     "steps_of_batch",
     "values_of_batch",
 ]
 
 BATCH_ROWS = 1 << 17
+# A decimal of this many digits and its power of ten are exact doubles, so that one correctly
+# rounded division gives the same number on every engine.
+EXACT_DIGITS = 15
 _MOST_DIGITS = 38
 _WIDE_DECIMAL = re.compile(r"decimal(?:256)?\((?:precision=)?(\d+)", re.IGNORECASE)
 
@@ -151,6 +165,45 @@ def prepare(scan: Callable[[list[RowValue]], object], rows: Sequence[RowValue]) 
         ) from None
 
 
+_MOST_SHAPES, _MOST_NODES = 1_000, 50  # shapes that are kept, and the nodes of one
+_NUMBER = Constant(ValueKind.NUMBER, 0.5)
+
+
+@dataclass(slots=True)
+class AcceptedShapes:
+    """Cache of expression shapes an engine has already accepted, constants ignored."""
+
+    _shapes: set[Expression] = field(default_factory=set)
+
+    def try_others(
+        self, rows: Sequence[RowValue], trial: Callable[[Sequence[RowValue]], None]
+    ) -> None:
+        """Try one row value of each shape that is new; what the trial raises is for the caller."""
+        shapes = {_shape(row.source): row for row in rows if isinstance(row.source, Expression)}
+        unknown = {shape: row for shape, row in shapes.items() if shape not in self._shapes}
+        if not unknown:
+            return
+        trial(list(unknown.values()))
+        if len(self._shapes) < _MOST_SHAPES:
+            self._shapes |= {shape for shape in unknown if _is_small(shape)}
+
+
+@bottom_up
+def _shape(node: Expression) -> Expression:
+    """An expression but for its numbers, which are all written alike."""
+    match node:
+        case Operation():
+            return Operation(node.op, tuple(map(_shape, node.args)))
+        case Constant(ValueKind.NUMBER, float()):
+            return _NUMBER
+        case _:
+            return node
+
+
+def _is_small(shape: Expression) -> bool:
+    return not isinstance(shape, Operation) or shape.size <= _MOST_NODES
+
+
 @contextmanager
 def silent() -> Iterator[None]:
     """No warning tells what rows hold, nor, made an error by a filter, changes their values."""
@@ -212,6 +265,11 @@ def moments_of_sums(rows: Sequence[RowValue], sums: Iterable[int]) -> list[Momen
     return moments
 
 
+def sources(rows: Iterable[RowValue]) -> list[tuple[RowValue, Expression]]:
+    """The row values that are expressions, beside these."""
+    return [(row, row.source) for row in rows if isinstance(row.source, Expression)]
+
+
 def row_moments(
     sample: Sample,
     rows: Sequence[RowValue],
@@ -222,7 +280,7 @@ def row_moments(
     Steps are counted and squared by the engine's `native` for expressions, and in batches for
     functions.
     """
-    expressions = [(row, row.source) for row in rows if isinstance(row.source, Expression)]
+    expressions = sources(rows)
     functions = [row for row in rows if not isinstance(row.source, Expression)]
     by_engine = iter(native(expressions) if expressions else [])
     by_batches = iter(_batch_moments(functions, sample) if functions else [])

@@ -166,20 +166,20 @@ def frame_of(data: Any) -> pl.DataFrame | None:
 
 def _opened(data: object, table: str | None, known: KnownTable) -> Sample:
     if isinstance(data, str) and is_database_url(data):
-        from holdfast.data.postgres import open_database_table
+        from holdfast.data.sql.postgres import open_database_table
 
         return open_database_table(data, table)
     files = files_of(data)
     if _are(files, _DUCKDB):
         if len(files) > 1:
             raise InvalidArgument(f"data is {str(data)!r}, which names {len(files)} databases.")
-        from holdfast.data.duckdb import open_table
+        from holdfast.data.sql.duckdb import open_table
 
         return open_table(files[0], table)
     if table is not None:
         raise InvalidArgument("table is only for databases: DuckDB files and PostgreSQL.")
     if is_bucket(data) or (files and Path(str(data)).is_dir()):
-        from holdfast.data.duckdb import open_bucket, open_folder
+        from holdfast.data.sql.duckdb import open_bucket, open_folder
 
         return open_folder(Path(str(data)), files) if files else open_bucket(str(data))
     if files:
@@ -194,7 +194,7 @@ def _are(files: Sequence[Path], suffixes: frozenset[str]) -> bool:
 def _relation(data: object) -> Sample | None:
     if type(data).__name__ != "DuckDBPyRelation":
         return None
-    from holdfast.data.duckdb import copied
+    from holdfast.data.sql.duckdb import copied
 
     return copied(data)  # type: ignore[arg-type]  # told by its name, not to import DuckDB
 
@@ -203,7 +203,7 @@ def _spark_table(data: object) -> Sample | None:
     kind = type(data)
     if not kind.__module__.startswith("pyspark.sql") or kind.__name__ != "DataFrame":
         return None
-    from holdfast.data.spark import SparkSample
+    from holdfast.data.sql.spark import SparkSample
 
     frame: Any = data  # told by its name, not to import Spark
     return SparkSample(frame)

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from holdfast.data.histogram import Counting, summed_by
-from holdfast.data.sample import Sample, plain_frames, reading, steps_of_batch
-from holdfast.question.expression import Expression, column_names
+from holdfast.data.sample import Sample, plain_frames, reading, sources, steps_of_batch
+from holdfast.question.expression import Expression
 from holdfast.question.row import RowValue, condition_row
-from holdfast.question.writing import Writer
+from holdfast.question.writing import write_rows
 
 if TYPE_CHECKING:
     import numpy as np
@@ -35,16 +35,13 @@ def evaluate(frame: pl.DataFrame, expressions: Sequence[Expression]) -> list[pl.
     from holdfast.data.plain import cleaned
     from holdfast.data.polars import PolarsLanguage
 
-    columns = sorted({name for each in expressions for name in column_names(each)})
-    names = {column: f"c{place}" for place, column in enumerate(columns)}
-    writer = Writer(PolarsLanguage(names))
-    codes = [writer.write(expression) for expression in expressions]
+    code = write_rows(expressions, PolarsLanguage)
     table = frame.lazy().select(
-        cleaned(column, frame.schema[column]).alias(name) for column, name in names.items()
+        cleaned(column, frame.schema[column]).alias(name) for column, name in code.names.items()
     )
-    for stage in writer.stages:
-        table = table.with_columns(code.alias(name) for name, code in stage.items())
-    wanted = [code.alias(f"v{place}") for place, code in enumerate(codes)]
+    for stage in code.stages:
+        table = table.with_columns(value.alias(name) for name, value in stage.items())
+    wanted = [value.alias(f"v{place}") for place, value in enumerate(code.codes)]
     with reading():
         found = table.select(wanted).collect().get_columns()
     # What uses no column comes as one value, and is that of every row.
@@ -105,9 +102,9 @@ def _counted(sample: Sample, values: Sequence[RowValue], where: Expression | Non
     """Each combination of steps k0, k1, ... once, and how many rows have it."""
     import polars as pl
 
-    sources = [(row, row.source) for row in values if isinstance(row.source, Expression)]
-    if isinstance(sample, Counting) and len(sources) == len(values):
-        return sample.step_counts(sources, where)
+    expressions = sources(values)
+    if isinstance(sample, Counting) and len(expressions) == len(values):
+        return sample.step_counts(expressions, where)
     names = [f"k{place}" for place in range(len(values))]
     conditions = [] if where is None else [condition_row(where)]
     rows = [*values, *conditions]

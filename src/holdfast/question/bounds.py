@@ -26,7 +26,7 @@ __all__ = [
     "ARITHMETIC",
     "ELEMENTARY",
     "Range",
-    "error_of",
+    "elementary_error",
     "few_values",
     "may_be_nan",
     "range_of",
@@ -144,7 +144,7 @@ def may_be_nan(expression: Expression) -> bool:
     return here or any(may_be_nan(arg) for arg in expression.args)
 
 
-def error_of(expression: Expression) -> float:
+def elementary_error(expression: Expression) -> float:
     """A bound on what ln and exp, which are not exact, change in the value of any row.
 
     All else is what doubles are by definition: sums are rounded, and comparisons are of these.
@@ -180,6 +180,9 @@ def _error(expression: Expression) -> _Error:
 def _combined_error(node: Operation, errors: list[_Error], sizes: list[Range]) -> _Error:
     relative, absolute = errors[0]
     match node.op:
+        case Op.ADD | Op.SUBTRACT if _same_sign(node):
+            relative = max(each.relative for each in errors)
+            absolute = sum(each.absolute for each in errors)
         case Op.ADD | Op.SUBTRACT:
             pairs = zip(errors, sizes, strict=True)
             relative, absolute = 0.0, sum(error.most(size.high) for error, size in pairs)
@@ -203,6 +206,14 @@ def _combined_error(node: Operation, errors: list[_Error], sizes: list[Range]) -
             relative = max(each.relative for each in errors)
             absolute = max(each.absolute for each in errors)
     return _Error(relative, absolute)
+
+
+def _same_sign(node: Operation) -> bool:
+    """Whether the terms of a sum or a difference never cancel each other."""
+    left, right = (range_of(each) for each in node.args)
+    if node.op is Op.SUBTRACT:
+        right = Range(-right.high, -right.low)
+    return (left.low >= 0 and right.low >= 0) or (left.high <= 0 and right.high <= 0)
 
 
 def _size(expression: Expression) -> Range:

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from holdfast.errors import InvalidQuestion, NotBounded
 from holdfast.question import build
-from holdfast.question.bounds import Range, error_of, range_of, unbounded_columns
+from holdfast.question.bounds import Range, elementary_error, range_of, unbounded_columns
 from holdfast.question.expression import (
     Constant,
     Expression,
@@ -58,8 +58,8 @@ GRID = 2**30
 # and high are off by a, b and c steps, each at most 1/2; with f the value's place in the range its
 # row is off by (a - (1 - f) b - f c) / top, so by at most 1 / top <= 1 / (2^31 - 2). To round the
 # sum down costs at most 2^-30 of a row: of two or more, 2^-31 of the average (and from a single row
-# nothing follows but the range). The other 2^-31 is room for `error_of` ln and exp, which may be
-# half of it. The rest is for doubles: a difference to low is rounded.
+# nothing follows but the range). The other 2^-31 is room for `elementary_error`, of ln and exp,
+# which may be half of it. The rest is for doubles: a difference to low is rounded.
 GRID_ERROR = 2.0**-30 + 2.0**-31 + 2.0**-50
 _ROUGHEST = 2.0**-32  # error of ln and exp, as a fraction of the range
 
@@ -192,7 +192,7 @@ def row_value(expression: Expression) -> RowValue:
     if not found.finite:
         raise NotBounded(_how_to_bound(expression))
     check_width(found)
-    if error_of(expression) > _ROUGHEST * (found.high - found.low):
+    if elementary_error(expression) > _ROUGHEST * (found.high - found.low):
         raise NotBounded(
             f"The range from {numeral(found.low)} to {numeral(found.high)} is too narrow for what "
             "is made of ln or exp, which are exact to one part in 2^51 only; choose wider bounds, "

@@ -1,7 +1,7 @@
 """Row expression to the language of an engine, with a name for whatever is used twice.
 
 Some operations mention an operand more than once (a clip: ``case when x < 0 then 0 ... else x``).
-Written out inside each other they would grow exponentially, so such an operand, unless it is a
+WrittenRows out inside each other they would grow exponentially, so such an operand, unless it is a
 column or a constant, is given a name first. Names come in stages: those of a stage are computed
 from the columns and from the names of earlier stages. Two more things are named:
 
@@ -17,7 +17,7 @@ single step is spelled, so that engines cannot disagree about more than a step.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeGuard, TypeVar
 
@@ -32,10 +32,11 @@ from holdfast.question.expression import (
     Op,
     Operation,
     ValueKind,
+    column_names,
     subtrees,
 )
 
-__all__ = ["Language", "Writer"]
+__all__ = ["Language", "Writer", "WrittenRows", "write_rows"]
 
 _T = TypeVar("_T")
 
@@ -226,6 +227,30 @@ class Writer(Generic[_T]):
         for op, left, right, value in branches:
             args += [self.language.operation(op, [left, right]), value]
         return self.language.operation(Op.CASE, [*args, self.language.constant(_NULL)])
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenRows(Generic[_T]):
+    """Row expressions in code: their values are `codes`, over the cleaned columns and the stages.
+
+    `names` are those of the cleaned columns, by column. Each of the `stages` gives names to values
+    that are computed from the columns and the stages before it.
+    """
+
+    names: Mapping[str, str]
+    stages: Sequence[Mapping[str, _T]]
+    codes: Sequence[_T]
+
+
+def write_rows(
+    expressions: Sequence[Expression], language: Callable[[Mapping[str, str]], Language[_T]]
+) -> WrittenRows[_T]:
+    """The values of all expressions over the columns they read, in a language of these names."""
+    columns = sorted({column for each in expressions for column in column_names(each)})
+    names = {column: f"c{place}" for place, column in enumerate(columns)}
+    writer = Writer(language(names))
+    codes = [writer.write(expression) for expression in expressions]
+    return WrittenRows(names, writer.stages, codes)
 
 
 @dataclass(frozen=True, slots=True)

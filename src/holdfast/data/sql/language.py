@@ -1,22 +1,25 @@
 """SQL as a language for the writer, always from the tree and never from the analyst's text.
 
 Numbers are doubles throughout (each literal too), and nothing written here can fail on any row. A
-dialect says how a database spells what others spell otherwise, and no more. DuckDB's is here;
-`holdfast.question.postgres_sql` and `holdfast.question.spark_sql` have the others.
+dialect says how a database spells what others spell otherwise, and no more; each database's module
+has its own.
 """
 
 from __future__ import annotations
 
+import re
 import string
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeAlias
 
-from holdfast.question.expression import Constant, Op, ValueKind
+from holdfast.data.sample import EXACT_DIGITS
+from holdfast.question.expression import ColumnType, Constant, Op, ValueKind
 
-__all__ = ["DUCKDB", "Dialect", "SqlLanguage", "quoted_name", "quoted_text"]
+__all__ = ["Dialect", "SqlLanguage", "quoted_name", "quoted_text", "sql_column_type"]
 
+_DECIMAL = re.compile(r"(?:decimal|numeric)\((\d+),-?\d+\)")
 _Spelling: TypeAlias = Mapping[Op, Callable[[Op, list[str]], str]]
 
 _PARTS = {
@@ -40,6 +43,14 @@ _LETTERS = {
 }
 
 
+def sql_column_type(dtype: str, types: Mapping[str, ColumnType]) -> ColumnType:
+    """What questions take a type of a database for; decimals are numbers if doubles hold them."""
+    decimal = _DECIMAL.fullmatch(dtype)
+    if decimal:
+        return ColumnType.FLOAT if int(decimal[1]) <= EXACT_DIGITS else ColumnType.OTHER
+    return types.get(dtype, ColumnType.OTHER)
+
+
 def quoted_name(name: str) -> str:
     """A column name in double quotes."""
     return '"' + name.replace('"', '""') + '"'
@@ -58,6 +69,10 @@ class Dialect:
     `without_nan` gives NULL in place of NaN, and may mention a value twice. `weekday` is the part
     of a moment that is 1 on Mondays. `spelling` has the operations that it spells otherwise than
     others, and `named_operands` those whose operands must be named.
+
+    `whole` is the nearest whole number, of two the even one, as an integer of 64 bits, and
+    `counted` the number of rows where a condition holds. `wide_sums`: a sum of such integers is
+    exact however large they are.
     """
 
     types: Mapping[ValueKind, str]
@@ -67,6 +82,9 @@ class Dialect:
     weekday: str
     spelling: _Spelling
     named_operands: frozenset[Op]
+    whole: Callable[[str], str]
+    counted: Callable[[str], str]
+    wide_sums: bool
 
     def double(self, value: float) -> str:
         """A literal that is a double: plain 1.0 would be a decimal."""
@@ -188,19 +206,3 @@ _SPELLING: _Spelling = {
     Op.CLIP: _clip,
     Op.CASE: _case,
 }
-
-DUCKDB = Dialect(
-    types={
-        ValueKind.BOOLEAN: "BOOLEAN",
-        ValueKind.NUMBER: "DOUBLE",
-        ValueKind.TEXT: "VARCHAR",
-        ValueKind.MOMENT: "TIMESTAMP",
-    },
-    text=quoted_text,
-    like=lambda value, pattern: f"({value} LIKE {quoted_text(pattern)})",
-    without_nan=lambda value: f"(CASE WHEN isnan({value}) THEN NULL ELSE {value} END)",
-    weekday="isodow",
-    spelling={},
-    # Arithmetic is total here, and the cast of a condition computes all of it.
-    named_operands=frozenset(),
-)

@@ -2,35 +2,21 @@
 
 from __future__ import annotations
 
-import copy
 import itertools
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from holdfast import require
 from holdfast.data.files import BUCKETS, FileSample, file_stamps
-from holdfast.data.histogram import Histogram, histograms
-from holdfast.data.keys import needed, require_joinable
-from holdfast.data.sample import (
-    Moments,
-    Sample,
-    check_names,
-    complete,
-    moments_of_sums,
-    prepare,
-    reading,
-    row_moments,
-)
-from holdfast.data.sql_engine import Taken, from_origin, step_sums, written_rows
-from holdfast.data.values import steps_of_frame
+from holdfast.data.keys import needed
+from holdfast.data.sample import AcceptedShapes, Sample, check_names, reading
+from holdfast.data.sql.language import Dialect, quoted_name, quoted_text, sql_column_type
+from holdfast.data.sql.sql_sample import Selection, SqlSample
 from holdfast.errors import InvalidArgument
-from holdfast.question.expression import ColumnType, Expression
+from holdfast.question.expression import ColumnType, Expression, ValueKind
 from holdfast.question.row import RowValue
-from holdfast.question.sql import DUCKDB, quoted_name, quoted_text
 
 if TYPE_CHECKING:
     import numpy as np
@@ -39,6 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
+    "DUCKDB",
     "LOCKED",
     "UNLOCKED",
     "DuckDBSample",
@@ -52,6 +39,26 @@ __all__ = [
     "open_folder",
     "open_table",
 ]
+
+DUCKDB = Dialect(
+    types={
+        ValueKind.BOOLEAN: "BOOLEAN",
+        ValueKind.NUMBER: "DOUBLE",
+        ValueKind.TEXT: "VARCHAR",
+        ValueKind.MOMENT: "TIMESTAMP",
+    },
+    text=quoted_text,
+    like=lambda value, pattern: f"({value} LIKE {quoted_text(pattern)})",
+    without_nan=lambda value: f"(CASE WHEN isnan({value}) THEN NULL ELSE {value} END)",
+    weekday="isodow",
+    spelling={},
+    # Arithmetic is total here, and the cast of a condition computes all of it.
+    named_operands=frozenset(),
+    whole=lambda value: f"CAST({value} AS BIGINT)",
+    # Counted, a condition is computed whole; as a filter, DuckDB would stop at what decides it.
+    counted=lambda condition: f"count_if({condition})",
+    wide_sums=True,
+)
 
 
 # What is put beside the rows of a DuckDB table, by its key.
@@ -145,8 +152,6 @@ _TABLES = (
     f"WHERE table_catalog = '{_DATABASE}' ORDER BY ALL"
 )
 _SETTING = "current_setting('disabled_optimizers')"
-_DECIMAL = re.compile(r"decimal\((\d+),\d+\)")
-_EXACT_DIGITS = 15  # as in holdfast.data.plain: such decimals are one exact division
 
 
 def open_table(path: Path, table: str | None = None) -> Sample:
@@ -166,7 +171,7 @@ def open_table(path: Path, table: str | None = None) -> Sample:
             f"The file {str(path)!r} cannot be opened as a DuckDB database; another program may "
             "hold it open for writing."
         ) from None
-    schema, table, kind = _named(path, table, tables)
+    schema, table, kind = _only_table(path, table, tables)
     try:
         relation = connection.table(".".join(map(quoted_name, (_DATABASE, schema, table))))
         if kind == "VIEW":
@@ -180,7 +185,7 @@ def open_table(path: Path, table: str | None = None) -> Sample:
         ) from None
 
 
-def _named(
+def _only_table(
     path: Path, table: str | None, tables: Sequence[tuple[str, str, str]]
 ) -> tuple[str, str, str]:
     """The schema, name and kind of a table; the only one, if none is named."""
@@ -226,11 +231,17 @@ def copied(relation: DuckDBPyRelation) -> DuckDBSample:
     """
     with reading():
         types = _engine_types(relation)
-        own = duckdb_library().connect(config=dict(LOCKED))
-        own.register("given", Stream(relation.project(_projection(types))))
-        own.execute("CREATE TABLE rows AS SELECT * FROM given")
-        own.unregister("given")
-        return DuckDBSample(own.table("rows"), types, own)
+        own, connection = _own_copy(relation)
+    return DuckDBSample(own, types, connection)
+
+
+def _own_copy(relation: DuckDBPyRelation) -> tuple[DuckDBPyRelation, DuckDBPyConnection]:
+    """A copy of the rows, and its connection; types that others may not know become text."""
+    connection: DuckDBPyConnection = duckdb_library().connect(config=dict(LOCKED))
+    connection.register("given", Stream(relation.project(_projection(_engine_types(relation)))))
+    connection.execute("CREATE TABLE rows AS SELECT * FROM given")
+    connection.unregister("given")
+    return connection.table("rows"), connection
 
 
 def duckdb_library() -> Any:
@@ -241,12 +252,14 @@ def duckdb_library() -> Any:
     return duckdb
 
 
-class DuckDBSample:
+class DuckDBSample(SqlSample):
     """A DuckDB relation. Keeps the relation's connection.
 
     `engine_types` are those that the columns had before they were copied. Nothing is created on the
     connection but temporary tables of joined columns, and these only if it is given as our own.
     """
+
+    dialect = DUCKDB
 
     def __init__(
         self,
@@ -254,13 +267,12 @@ class DuckDBSample:
         engine_types: Mapping[str, str] | None = None,
         connection: DuckDBPyConnection | None = None,
     ) -> None:
+        self._engine_types = engine_types or _engine_types(relation)
+        super().__init__(_column_types(self._engine_types))
         self._relation = relation
         self._connection = connection
         self._beside: tuple[JoinedTable, ...] = ()
-        self._without_rows: tuple[DuckDBSample, pl.DataFrame] | None = None
-        self._taken = Taken()
-        self._engine_types = engine_types or _engine_types(relation)
-        self._types = {name: _column_type(dtype) for name, dtype in self._engine_types.items()}
+        self._accepted = AcceptedShapes()
         with reading():
             ((without,),) = relation.limit(0).aggregate("count(*)").project(_SETTING).fetchall()
         if without != _WITHOUT:
@@ -271,43 +283,6 @@ class DuckDBSample:
     def n(self) -> int:
         """The number of rows."""
         return self._n
-
-    @property
-    def types(self) -> Mapping[str, ColumnType]:
-        """The columns and their types."""
-        return self._types
-
-    def prepare(self, rows: Sequence[RowValue]) -> None:
-        """Refuse what DuckDB cannot take, or Polars, which counts bins in its batches."""
-        self._taken.try_others(rows, self._try)
-
-    def _try(self, rows: Sequence[RowValue]) -> None:
-        if self._without_rows is None:
-            every = self._table(list(self._types))
-            empty = DuckDBSample(every.limit(0), self._engine_types)
-            empty._with_nan = frozenset(self._types)  # the longer SQL is tried
-            self._without_rows = empty, empty._stream(list(self._types)).collect()
-        empty, frame = self._without_rows
-        prepare(empty.sums, rows)
-        prepare(partial(steps_of_frame, frame), rows)
-
-    def sums(self, rows: Sequence[RowValue]) -> list[int]:
-        """Exact sums of grid units."""
-        return [total for total, _ in row_moments(self, rows, self._sums)]
-
-    def moments(self, rows: Sequence[RowValue]) -> list[Moments]:
-        """Exact sums of grid units and of their squares."""
-        return row_moments(self, rows, self._moments)
-
-    def histograms(self, asked: Sequence[tuple[RowValue, Expression | None]]) -> list[Histogram]:
-        """Exact counts in narrow bins."""
-        return histograms(self, asked)
-
-    def frames(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
-        """Batches of the columns; types that Polars may not know come as text."""
-        from holdfast.data.polars import in_batches
-
-        return complete(in_batches(self._stream(columns)), self._n)
 
     def step_batches(
         self, rows: Sequence[tuple[RowValue, Expression]]
@@ -321,6 +296,11 @@ class DuckDBSample:
         frame, codes = coded(stream, lambda column: cleaned(column, dtypes[column]), rows)
         return steps_of_batches(in_batches(frame.select(codes)), rows, self._n)
 
+    def _batches(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+        from holdfast.data.polars import in_batches
+
+        return in_batches(self._stream(columns))
+
     def _stream(self, columns: Sequence[str]) -> pl.LazyFrame:
         import polars as pl
 
@@ -328,23 +308,18 @@ class DuckDBSample:
         with reading():
             return pl.scan_arrow_c_stream(self._table(columns).project(chosen))
 
-    def joined(self, key: str, frame: pl.DataFrame) -> DuckDBSample:
-        """The same rows with more columns, which are joined in every scan that asks for them."""
-        require_joinable(self._types, key, frame)
-        if self._connection is None:
-            return copied(self._relation).joined(key, frame)
-        with reading():
-            beside = JoinedTable.made(self._connection, key, frame)
-            added = _engine_types(beside.rows)
+    def _join(self, key: str, frame: pl.DataFrame) -> Mapping[str, ColumnType]:
+        if self._connection is None:  # it is somebody else's
+            self._relation, self._connection = _own_copy(self._relation)
+        beside = JoinedTable.made(self._connection, key, frame)
+        added = _engine_types(beside.rows)
         del added[key]
-        joined = copy.copy(self)
-        joined._engine_types = {**self._engine_types, **added}
-        joined._types = {name: _column_type(dtype) for name, dtype in joined._engine_types.items()}
-        _, with_nan = _looked_at(beside.rows, {name: joined._types[name] for name in added})
-        joined._with_nan = self._with_nan | with_nan
-        joined._beside = (*self._beside, beside)
-        joined._without_rows, joined._taken = None, Taken()
-        return joined
+        self._engine_types = {**self._engine_types, **added}
+        types = _column_types(added)
+        _, with_nan = _looked_at(beside.rows, types)
+        self._with_nan |= with_nan
+        self._beside = (*self._beside, beside)
+        return types
 
     def _table(self, columns: Sequence[str]) -> DuckDBPyRelation:
         """A relation that has these columns: what was joined is joined only if it is needed."""
@@ -353,53 +328,19 @@ class DuckDBSample:
             table = beside.joined_to(table, self._types[beside.key])
         return table
 
-    def _sums(self, rows: Sequence[tuple[RowValue, Expression]]) -> list[Moments]:
-        found = self._run(rows, _from_origin, [[f"k{place}"] for place in range(len(rows))])
-        # What every row has in common is taken off afterwards.
-        return [
-            (total if row.is_condition else total - self._n * row.grid.first, 0)
-            for (row, _), total in zip(rows, found, strict=True)
-        ]
-
-    def _moments(self, rows: Sequence[tuple[RowValue, Expression]]) -> list[Moments]:
-        values = [row for row, _ in rows]
-        return moments_of_sums(values, self._run(rows, _steps, step_sums(values, squares=True)))
-
-    def _run(
-        self,
-        rows: Sequence[tuple[RowValue, Expression]],
-        steps_of: Callable[[RowValue, str], str],
-        summed: Sequence[Sequence[str]],
-    ) -> list[int]:
-        """One scan: sums over the steps k0, k1, ... of every row value."""
-        written = written_rows([expression for _, expression in rows], DUCKDB)
-        steps = [
-            f"{code if row.is_condition else steps_of(row, code)} AS k{place}"
-            for place, ((row, _), code) in enumerate(zip(rows, written.codes, strict=True))
-        ]
-        # Counted, a condition is computed whole; as a filter, DuckDB would stop at what decides it.
-        sums = [
-            f"count_if({each})" if row.is_condition else f"sum({each})"
-            for (row, _), parts in zip(rows, summed, strict=True)
-            for each in parts
-        ]
+    def _aggregated(self, selection: Selection, aggregates: Sequence[str]) -> list[int]:
         with reading():
-            relation = self._table(list(written.names)).project(
-                ", ".join(
-                    f"{self._cleaned(column)} AS {name}" for column, name in written.names.items()
-                )
-            )
-            for stage in written.stages:
-                named = ", ".join(f"{code} AS {name}" for name, code in stage.items())
-                relation = relation.project(f"*, {named}")
-            relation = relation.project(", ".join(steps))
-            ((rows_found, *found),) = relation.aggregate(", ".join(["count(*)", *sums])).fetchall()
-            if rows_found != self._n:
+            relation = _selected(self._table(selection.columns), selection)
+            ((rows, *found),) = relation.aggregate(", ".join(["count(*)", *aggregates])).fetchall()
+            if rows != self._n:
                 raise EOFError
             return [int(total or 0) for total in found]  # a sum of no rows is NULL
 
+    def _try(self, selection: Selection) -> None:
+        _selected(self._table(selection.columns).limit(0), selection).fetchall()
+
     def _cleaned(self, column: str) -> str:
-        """The column as row expressions see it: doubles without NaN, text, naive microseconds.
+        """The column as row expressions see it.
 
         The rows are those of the opening, where NaN was looked for.
         """
@@ -415,6 +356,18 @@ class DuckDBSample:
                 return f"TRY({_moment(name, self._engine_types[column])})"
             case _:
                 return name
+
+
+def _selected(relation: DuckDBPyRelation, selection: Selection) -> DuckDBPyRelation:
+    """Selects over a relation."""
+    relation = relation.project(_named(selection.cleaned))
+    for stage in selection.stages:
+        relation = relation.project(f"*, {_named(stage)}")
+    return relation.project(_named(selection.results))
+
+
+def _named(codes: Mapping[str, str]) -> str:
+    return ", ".join(f"{code} AS {name}" for name, code in codes.items())
 
 
 def _engine_types(relation: DuckDBPyRelation) -> dict[str, str]:
@@ -441,17 +394,14 @@ def _projection(types: Mapping[str, str]) -> str:
     """The columns; those of types that others may not know come as text."""
     return ", ".join(
         f"CAST({quoted_name(name)} AS VARCHAR) AS {quoted_name(name)}"
-        if _column_type(dtype) is ColumnType.OTHER
+        if sql_column_type(dtype, _TYPES) is ColumnType.OTHER
         else quoted_name(name)
         for name, dtype in types.items()
     )
 
 
-def _column_type(dtype: str) -> ColumnType:
-    decimal = _DECIMAL.fullmatch(dtype)
-    if decimal:
-        return ColumnType.FLOAT if int(decimal[1]) <= _EXACT_DIGITS else ColumnType.OTHER
-    return _TYPES.get(dtype, ColumnType.OTHER)
+def _column_types(types: Mapping[str, str]) -> dict[str, ColumnType]:
+    return {name: sql_column_type(dtype, _TYPES) for name, dtype in types.items()}
 
 
 def _moment(name: str, dtype: str) -> str:
@@ -469,17 +419,6 @@ def _moment(name: str, dtype: str) -> str:
 
 def _double(column: str) -> str:
     return f"CAST({quoted_name(column)} AS DOUBLE)"
-
-
-def _steps(row: RowValue, code: str) -> str:
-    """The steps of a value above the lowest one."""
-    return f"({_from_origin(row, code)} - ({row.grid.first}))"
-
-
-def _from_origin(row: RowValue, code: str) -> str:
-    """The steps of a value from the grid's origin: an exact product, which the cast rounds."""
-    product = f"{from_origin(row, code, DUCKDB)} * {DUCKDB.double(1 / row.grid.step)}"
-    return f"CAST({product} AS BIGINT)"
 
 
 # Parquet in many files, read by DuckDB: a folder of partitions, or a bucket.

@@ -19,7 +19,6 @@ compared again at the end.
 from __future__ import annotations
 
 import os
-import re
 import weakref
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
@@ -28,9 +27,9 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.data.database import DatabaseUrl, connected, reason_of
 from holdfast.data.sample import check_names
+from holdfast.data.sql.language import quoted_name, sql_column_type
 from holdfast.errors import DataChanged, HoldfastError, InvalidArgument
 from holdfast.question.expression import ColumnType
-from holdfast.question.sql import quoted_name
 
 if TYPE_CHECKING:
     import psycopg
@@ -44,7 +43,6 @@ _SETTINGS = {
     "row_security": "off",  # it would leave rows out without a word
     "statement_timeout": "3600000",  # milliseconds
 }
-_EXACT_DIGITS = 15  # as in holdfast.data.plain: such decimals are one exact division
 _MOST_SHOWN = 20  # tables
 _MOST_WRITERS = 100_000  # transactions that wrote the rows
 _TYPES = {
@@ -59,7 +57,6 @@ _TYPES = {
 _OTHER_ROWS = "rows were added, removed or changed"
 _ALARM = "22P02"  # the error of text that is no number
 _WITH_NAN = frozenset({"float4", "float8"})
-_DECIMAL = re.compile(r"numeric\((\d+),\d+\)")
 _KINDS = {"v": "a view", "f": "a foreign table"}
 _TABLES = """
     SELECT c.oid, n.nspname, c.relname, c.relkind::text FROM pg_class c
@@ -92,10 +89,7 @@ _DEFINITION = """
 
 def column_type_of(dtype: str) -> ColumnType:
     """What questions take a type of the database for."""
-    decimal = _DECIMAL.fullmatch(dtype)
-    if decimal:
-        return ColumnType.FLOAT if int(decimal[1]) <= _EXACT_DIGITS else ColumnType.OTHER
-    return _TYPES.get(dtype, ColumnType.OTHER)
+    return sql_column_type(dtype, _TYPES)
 
 
 def _let_go(process: int, connection: psycopg.Connection[Any]) -> None:

@@ -1,49 +1,164 @@
-"""The PostgreSQL engine: a table of a database, read where it is, with columns beside it.
+"""The PostgreSQL engine: its dialect, and a table of a database, with columns beside it.
 
-One transaction for each scan, which only reads. Sums and counts in bins are computed by the server,
-and by as many of its processes as it likes; rows, where they are needed, are streamed by COPY: that
-takes a fraction of the time of a cursor and as little memory.
+**Arithmetic that cannot fail.** PostgreSQL raises an error where IEEE arithmetic gives an infinity
+or 0: when a result is too large or too small for a double. So each operation looks at its operands
+first, in numbers that are scaled by powers of two, exactly, and says infinity or 0 itself. What it
+says is what other engines compute to the last bit; the tests compare them where it matters, at both
+ends of the doubles. For a product of two small numbers that means: 0, if the product is at most
+2^-1075, half of the smallest double. The product of the scaled factors is compared with 1; if it
+was rounded to 1 the sign of its rounding error decides, which Dekker's algorithm gives exactly.
+
+**Scans.** One transaction for each scan, which only reads. Sums and counts in bins are computed by
+the server, and by as many of its processes as it likes; rows, where they are needed, are streamed
+by COPY: that takes a fraction of the time of a cursor and as little memory.
 """
 
 from __future__ import annotations
 
-import copy
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from hashlib import blake2b
 from io import BytesIO
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from holdfast.data.database import DatabaseUrl
-from holdfast.data.histogram import Histogram, bin_shift, histogram_of_bins, histograms
-from holdfast.data.keys import needed, require_joinable
-from holdfast.data.postgres_table import TableSession, column_type_of
-from holdfast.data.sample import (
-    BATCH_ROWS,
-    Moments,
-    complete,
-    moments_of_sums,
-    prepare,
-    reading,
-    row_moments,
-)
-from holdfast.data.sql_engine import from_origin, step_sums, written_rows
-from holdfast.data.values import steps_of_frame
+from holdfast.data.histogram import Histogram, bin_shift, histogram_of_bins
+from holdfast.data.keys import needed
+from holdfast.data.sample import BATCH_ROWS, reading, sources
+from holdfast.data.sql.language import Dialect, quoted_name, quoted_text
+from holdfast.data.sql.postgres_watch import TableSession, column_type_of
+from holdfast.data.sql.sql_sample import Selection, SqlSample
 from holdfast.errors import HoldfastError
-from holdfast.question.expression import ColumnType, Expression
-from holdfast.question.postgres_sql import POSTGRES
+from holdfast.question.expression import ColumnType, Expression, Op, ValueKind
 from holdfast.question.row import RowValue, condition_row
-from holdfast.question.sql import quoted_name
 
 if TYPE_CHECKING:
     import polars as pl
     import psycopg
 
-__all__ = ["JoinedRows", "PostgresSample", "kept_name", "open_database_table"]
+__all__ = ["POSTGRES", "JoinedRows", "PostgresSample", "kept_name", "open_database_table"]
+
+
+def _float8(value: float) -> str:
+    return f"'{value!r}'::float8"
+
+
+def _text(value: str) -> str:
+    return f'({quoted_text(value)}::text COLLATE "C")'
+
+
+def _power(exponent: int) -> str:
+    return _float8(2.0**exponent)
+
+
+_INFINITY = _float8(float("inf"))
+_HUGE, _LARGE = _power(1023), _power(960)
+
+
+def _signed_infinity(positive: str) -> str:
+    return f"CASE WHEN {positive} THEN {_INFINITY} ELSE -{_INFINITY} END"
+
+
+def _finite(a: str, b: str) -> str:
+    """Whether both are numbers: NaN is above infinity here, and NULL neither."""
+    return f"(abs({a}) < {_INFINITY} AND abs({b}) < {_INFINITY})"
+
+
+def _sum(op: Op, args: list[str]) -> str:
+    (a, b), sign = args, op.value
+    plain, half = f"({a} {sign} {b})", _power(-1)
+    return (
+        f"(CASE WHEN abs({a}) < {_HUGE} AND abs({b}) < {_HUGE} THEN {plain} "
+        f"WHEN NOT {_finite(a, b)} OR abs({a}) < {_LARGE} OR abs({b}) < {_LARGE} THEN {plain} "
+        f"WHEN abs({a} * {half} {sign} {b} * {half}) >= {_HUGE} "
+        f"THEN {_signed_infinity(f'{a} > 0')} ELSE {plain} END)"
+    )
+
+
+def _product(_op: Op, args: list[str]) -> str:
+    a, b = args
+    plain, down = f"({a} * {b})", _power(-512)
+    least, most = f"least(abs({a}), abs({b}))", f"greatest(abs({a}), abs({b}))"
+    x, y = f"({least} * {_power(600)})", f"({most} * {_power(475)})"
+    small = (
+        f"CASE WHEN {least} >= {_power(-530)} THEN {plain} "
+        f"WHEN {x} * {y} > 1 THEN {plain} WHEN {x} * {y} < 1 THEN {_float8(0.0)} "
+        f"WHEN {_is_above_one(x, y)} THEN {plain} ELSE {_float8(0.0)} END"
+    )
+    large = (
+        f"CASE WHEN abs(({a} * {down}) * ({b} * {down})) >= 1 "
+        f"THEN {_signed_infinity(f'({a} > 0) = ({b} > 0)')} ELSE {plain} END"
+    )
+    return (
+        f"(CASE WHEN NOT {_finite(a, b)} OR {a} = 0 OR {b} = 0 THEN {plain} "
+        f"WHEN abs({a}) >= 1 AND abs({b}) >= 1 THEN {large} "
+        f"WHEN abs({a}) < 1 AND abs({b}) < 1 THEN {small} ELSE {plain} END)"
+    )
+
+
+def _is_above_one(x: str, y: str) -> str:
+    """Whether a product that was rounded to 1 is more than 1."""
+    (xh, xl), (yh, yl) = map(_halves, (x, y))
+    return f"((({xh} * {yh} - 1) + {xh} * {yl} + {xl} * {yh}) + {xl} * {yl} > 0)"
+
+
+def _halves(x: str) -> tuple[str, str]:
+    """A number as the sum of two of half as many bits each.
+
+    Written out: in a sub-select they would have names, but no worker of the server computes one.
+    """
+    split = f"{x} * {_float8(2.0**27 + 1)}"
+    high = f"({split} - ({split} - {x}))"
+    return high, f"({x} - {high})"
+
+
+def _quotient(_op: Op, args: list[str]) -> str:
+    a, b = args
+    plain = f"({a} / {b})"
+    # Where it is looked at, a is above 2^-74. A smaller constant would be an error all the same:
+    # what has no column in it is computed when the query is planned, in every branch.
+    scaled = f"(greatest(abs({a}), {_power(-80)}) * {_power(-540)}) / ({b} * {_power(540)})"
+    large = (
+        f"CASE WHEN abs({a}) > abs({b}) * {_power(1000)} THEN "
+        f"CASE WHEN abs({scaled}) >= {_power(-56)} "
+        f"THEN {_signed_infinity(f'({a} > 0) = ({b} > 0)')} ELSE {plain} END ELSE {plain} END"
+    )
+    small = (
+        f"CASE WHEN (abs({a}) * {_power(537)}) * {_power(537)} <= abs({b}) * {_power(-1)} "
+        f"THEN {_float8(0.0)} ELSE {plain} END"
+    )
+    return (
+        f"(CASE WHEN NOT {_finite(a, b)} OR {a} = 0 THEN {plain} WHEN abs({b}) < 1 THEN {large} "
+        f"WHEN abs({a}) < {_power(-51)} THEN {small} ELSE {plain} END)"
+    )
+
+
+POSTGRES = Dialect(
+    types={
+        ValueKind.BOOLEAN: "boolean",
+        ValueKind.NUMBER: "float8",
+        ValueKind.TEXT: "text",
+        ValueKind.MOMENT: "timestamp",
+    },
+    text=_text,
+    like=lambda value, pattern: f"({value} LIKE {_text(pattern)} ESCAPE '')",  # \\ is a backslash
+    without_nan=lambda value: f"NULLIF({value}, {_float8(float('nan'))})",  # it equals itself
+    weekday="isodow",
+    spelling={
+        **dict.fromkeys((Op.ADD, Op.SUBTRACT), _sum),
+        Op.MULTIPLY: _product,
+        Op.DIVIDE: _quotient,
+        Op.INDICATOR: lambda _op, args: f"({args[0]})::int::float8",
+    },
+    # Those of arithmetic, which are looked at; and of AND and OR, which stop at the first that
+    # decides: the time it saves would tell about the rows.
+    named_operands=frozenset({Op.ADD, Op.SUBTRACT, Op.MULTIPLY, Op.AND, Op.OR}),
+    whole=lambda value: f"({value})::bigint",
+    counted=lambda condition: f"count(*) FILTER (WHERE {condition})",
+    wide_sums=True,
+)
 
 
 # What is put beside the rows of a PostgreSQL table, by its key: a temporary table.
@@ -141,13 +256,15 @@ def open_database_table(url: str, table: str | None) -> PostgresSample:
     return PostgresSample(TableSession(DatabaseUrl.read("data", url), table))
 
 
-class PostgresSample:
+class PostgresSample(SqlSample):
     """A table of a database, and what was joined to it by its key."""
 
+    dialect = POSTGRES
+
     def __init__(self, session: TableSession) -> None:
+        super().__init__({name: column_type_of(dtype) for name, dtype in session.types.items()})
         self._session = session
         self._engine_types = dict(session.types)
-        self._types = {name: column_type_of(dtype) for name, dtype in session.types.items()}
         self._beside: tuple[JoinedRows, ...] = ()
 
     @property
@@ -155,77 +272,42 @@ class PostgresSample:
         """The number of rows."""
         return self._session.n
 
-    @property
-    def types(self) -> Mapping[str, ColumnType]:
-        """The columns and their types."""
-        return self._types
-
     def require_unchanged(self) -> None:
         """Refuse a table that is gone, or has other columns than at the opening."""
         self._session.require_unchanged()
 
-    def prepare(self, rows: Sequence[RowValue]) -> None:
-        """Refuse what PostgreSQL cannot take, or Polars, which computes functions of batches."""
-        prepare(self._prepared, rows)
-        prepare(partial(steps_of_frame, _frame(b"", self._engine_types)), rows)
-
-    def sums(self, rows: Sequence[RowValue]) -> list[int]:
-        """Exact sums of grid units."""
-        return [total for total, _ in row_moments(self, rows, self._sums)]
-
-    def moments(self, rows: Sequence[RowValue]) -> list[Moments]:
-        """Exact sums of grid units and of their squares."""
-        return row_moments(self, rows, self._moments)
-
-    def histograms(self, asked: Sequence[tuple[RowValue, Expression | None]]) -> list[Histogram]:
-        """Exact counts in narrow bins, by the server: a scan for each, in one transaction.
-
-        Where a function of batches is among them, all are counted from batches.
-        """
-        if not all(isinstance(value.source, Expression) for value, _ in asked):
-            return histograms(self, asked)
+    def _histograms(self, asked: Sequence[tuple[RowValue, Expression | None]]) -> list[Histogram]:
+        """Counts by the server: a scan for each, in one transaction."""
         with reading(), self._watched() as connection:
             connection.execute(_ROOM_FOR_BINS)
             return [self._binned(connection, *each) for each in asked]
 
-    def frames(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
-        """Batches of the columns; types that Polars may not know come as text."""
+    def _batches(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         types = {name: self._engine_types[name] for name in columns}
         wanted = ", ".join(["0", *(_projected(name, dtype) for name, dtype in types.items())])
         quoted = [kept_name(name) for name, dtype in types.items() if _is_text(dtype)]
         how = "FORMAT csv" + (f", FORCE_QUOTE ({', '.join(quoted)})" if quoted else "")
         rows = f"SELECT {wanted} FROM {self._from(columns)} WHERE {self._session.is_known}"
-        statement = f"COPY ({rows}) TO STDOUT ({how})"
-        return complete(self._streamed(statement, types), self.n)
-
-    def _streamed(self, statement: str, types: Mapping[str, str]) -> Iterator[pl.DataFrame]:
-        found = 0
+        count = 0
         with self._watched() as connection:
             lines: list[bytes] = []
-            with connection.cursor().copy(statement) as rows:
-                for line in rows:  # each is one row: so says libpq
-                    found += 1
+            with connection.cursor().copy(f"COPY ({rows}) TO STDOUT ({how})") as copied:
+                for line in copied:  # each is one row: so says libpq
+                    count += 1
                     lines.append(bytes(line))
                     if len(lines) == BATCH_ROWS:
                         yield _frame(b"".join(lines), types)
                         lines.clear()
-            self._session.require_count(found)
+            self._session.require_count(count)
             if lines:
                 yield _frame(b"".join(lines), types)
 
-    def joined(self, key: str, frame: pl.DataFrame) -> PostgresSample:
-        """The same rows with more columns, which are joined in every scan that asks for them."""
-        require_joinable(self._types, key, frame)
-        with reading():
-            beside = JoinedRows.of(key, frame)
-            beside.require_on(self._session.connection)
-        joined = copy.copy(self)
-        joined._engine_types = {**self._engine_types, **beside.types}
-        joined._types = {
-            name: column_type_of(dtype) for name, dtype in joined._engine_types.items()
-        }
-        joined._beside = (*self._beside, beside)
-        return joined
+    def _join(self, key: str, frame: pl.DataFrame) -> Mapping[str, ColumnType]:
+        beside = JoinedRows.of(key, frame)
+        beside.require_on(self._session.connection)
+        self._engine_types = {**self._engine_types, **beside.types}
+        self._beside = (*self._beside, beside)
+        return {name: column_type_of(dtype) for name, dtype in beside.types.items()}
 
     def _from(self, columns: Sequence[str]) -> str:
         """The table with these columns: what was joined is joined only if it is needed."""
@@ -254,61 +336,39 @@ class PostgresSample:
                 self._session.require_known(error)
             raise
 
-    def _sums(self, rows: Sequence[tuple[RowValue, Expression]]) -> list[Moments]:
-        wanted = [
-            f"count(*) FILTER (WHERE k{place})" if row.is_condition else f"sum(k{place})"
-            for place, (row, _) in enumerate(rows)
-        ]
-        found = self._run(self._stepped(rows, _from_origin), wanted)
-        # What every row has in common is taken off afterwards.
-        return [
-            (total if row.is_condition else total - self.n * row.grid.first, 0)
-            for (row, _), total in zip(rows, found, strict=True)
-        ]
+    def _aggregated(self, selection: Selection, aggregates: Sequence[str]) -> list[int]:
+        select = self._select(selection, self._session.is_known)
+        statement = f"SELECT {', '.join(['count(*)', *aggregates])} FROM ({select}) AS steps"
+        with reading(), self._watched() as connection:
+            ((count, *found),) = connection.execute(statement).fetchall()
+            self._session.require_count(count)
+            return [int(total or 0) for total in found]  # a sum of no rows is NULL
 
-    def _moments(self, rows: Sequence[tuple[RowValue, Expression]]) -> list[Moments]:
-        values = [row for row, _ in rows]
-        summed = chain.from_iterable(step_sums(values, squares=True))
-        steps = self._stepped(rows, _steps, fenced=True)
-        found = self._run(steps, [f"sum({each})" for each in summed])
-        return moments_of_sums(values, found)
+    def _try(self, selection: Selection) -> None:
+        with self._watched() as connection:
+            connection.execute(self._select(selection, "FALSE"))
 
     def _binned(
         self, connection: psycopg.Connection[Any], value: RowValue, where: Expression | None
     ) -> Histogram:
         import numpy as np
 
-        shift, inside = bin_shift(value), "TRUE"
-        rows = _with_sources([value])
-        if where is not None:
-            rows.append((condition_row(where), where))
-            inside = "k1 = 1"
-        steps = self._stepped(rows, _steps, fenced=True)
+        shift, inside = bin_shift(value), "TRUE" if where is None else "k1"
+        rows = [value, *([] if where is None else [condition_row(where)])]
+        select = self._select(self._steps(sources(rows), reused=True), self._session.is_known)
+        steps = "coalesce(k0::int, 0)" if value.is_condition else "k0"
         statement = (
-            f"SELECT CASE WHEN {inside} THEN (k0 >> {shift})::int ELSE {_OUTSIDE} END AS bin, "
-            f"count(*), sum(CASE WHEN {inside} THEN (k0 & {(1 << shift) - 1})::int ELSE 0 END) "
-            f"FROM ({steps}) AS steps GROUP BY bin"
+            f"SELECT CASE WHEN {inside} THEN ({steps} >> {shift})::int ELSE {_OUTSIDE} END AS bin, "
+            f"count(*), sum(CASE WHEN {inside} THEN ({steps} & {(1 << shift) - 1})::int ELSE 0 END)"
+            f" FROM ({select}) AS steps GROUP BY bin"
         )
         found = connection.execute(statement).fetchall()
         bins = np.array(found, dtype=np.int64).reshape(-1, 3)
         self._session.require_count(int(bins[:, 1].sum()))
         return histogram_of_bins(value, bins[bins[:, 0] != _OUTSIDE])
 
-    def _prepared(self, rows: Sequence[RowValue]) -> None:
-        steps = self._stepped(_with_sources(rows), _steps, where="FALSE")
-        with self._watched() as connection:
-            connection.execute(f"SELECT * FROM ({steps}) AS steps")
-
-    def _run(self, steps: str, aggregates: Sequence[str]) -> list[int]:
-        """One scan: aggregates over a select of steps."""
-        statement = f"SELECT {', '.join(['count(*)', *aggregates])} FROM ({steps}) AS steps"
-        with reading(), self._watched() as connection:
-            ((count, *found),) = connection.execute(statement).fetchall()
-            self._session.require_count(count)
-            return [int(total or 0) for total in found]  # a sum of no rows is NULL
-
     def _cleaned(self, column: str) -> str:
-        """The column as row expressions see it: doubles without NaN, text, naive microseconds.
+        """The column as row expressions see it.
 
         The rows are those of the opening, where NaN was looked for.
         """
@@ -319,7 +379,7 @@ class PostgresSample:
             case ColumnType.INTEGER:
                 return f"{name}::float8"
             case ColumnType.FLOAT:
-                return f"NULLIF({name}::float8, 'NaN'::float8)"
+                return POSTGRES.without_nan(f"{name}::float8")
             case ColumnType.TEXT:
                 return f'({name}::text COLLATE "C")'
             case ColumnType.DATE | ColumnType.DATETIME:
@@ -330,39 +390,21 @@ class PostgresSample:
     def _has_no_nan(self, column: str) -> bool:
         return column in self._session.types and column not in self._session.with_nan
 
-    def _stepped(
-        self,
-        rows: Sequence[tuple[RowValue, Expression]],
-        steps_of: Callable[[RowValue, str], str],
-        *,
-        fenced: bool = False,
-        where: str | None = None,
-    ) -> str:
-        """A select of the steps k0, k1, ... of every row; `fenced` if they are used twice."""
-        where = where or self._session.is_known
-        written = written_rows([expression for _, expression in rows], POSTGRES)
-        cleaned = {name: self._cleaned(column) for column, name in written.names.items()}
-        steps = {
-            f"k{place}": steps_of(row, code)
-            for place, ((row, _), code) in enumerate(zip(rows, written.codes, strict=True))
-        }
-        plain = set(cleaned.values()) <= {kept_name(column) for column in written.names}
-        first = [] if plain or not written.stages else [_FENCE]
-        table = f"{_selected(cleaned, *first)} FROM {self._from(list(written.names))} WHERE {where}"
-        for stage in written.stages:
+    def _select(self, selection: Selection, where: str) -> str:
+        """Selects over the table, one inside the other; each is fenced whose values are reused."""
+        plain = set(selection.cleaned.values()) <= {kept_name(each) for each in selection.columns}
+        first = [] if plain or not selection.stages else [_FENCE]
+        source = self._from(selection.columns)
+        table = f"{_selected(selection.cleaned, *first)} FROM {source} WHERE {where}"
+        for stage in selection.stages:
             table = f"{_selected(stage, '*', _FENCE)} FROM ({table}) AS stage"
-        last = [_FENCE] if fenced else []
-        return f"{_selected(steps, *last)} FROM ({table}) AS stages"
+        last = [_FENCE] if selection.reused else []
+        return f"{_selected(selection.results, *last)} FROM ({table}) AS stages"
 
 
 def _selected(named: Mapping[str, str], *others: str) -> str:
     """What begins a select: values under their names, and others."""
     return f"SELECT {', '.join([*others, *(f'{code} AS {name}' for name, code in named.items())])}"
-
-
-def _with_sources(rows: Sequence[RowValue]) -> list[tuple[RowValue, Expression]]:
-    """The row values that are expressions."""
-    return [(row, row.source) for row in rows if isinstance(row.source, Expression)]
 
 
 def _key(name: str, key_type: ColumnType) -> str:
@@ -379,29 +421,6 @@ def _in_calendar(name: str, dtype: str) -> str:
 
 def _naive(name: str, dtype: str) -> str:
     return f"{name} AT TIME ZONE 'UTC'" if dtype == "timestamptz" else f"{name}::timestamp"
-
-
-def _steps(row: RowValue, code: str) -> str:
-    """The steps of a value above the lowest one; of a condition 1 where it holds."""
-    if row.is_condition:
-        return f"coalesce(({code})::int, 0)"
-    return f"({_from_origin(row, code)} - ({row.grid.first})::bigint)"
-
-
-def _from_origin(row: RowValue, code: str) -> str:
-    """The steps of a value from the grid's origin: an exact product, rounded to even by the cast.
-
-    The product with the reciprocal of a large step would be an error where it underflows: there the
-    value is rounded before, as Polars does it, by adding what leaves no bit below a step. A
-    condition stays one.
-    """
-    if row.is_condition:
-        return code
-    step, shifted = row.grid.step, from_origin(row, code, POSTGRES)
-    if step > 1:
-        shift = POSTGRES.double(row.grid.shift)
-        shifted = f"(({shifted} + {shift}) - {shift})"
-    return f"({shifted} * {POSTGRES.double(1 / step)})::bigint"
 
 
 def _is_text(dtype: str) -> bool:

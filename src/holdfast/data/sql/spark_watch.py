@@ -20,6 +20,7 @@ from logging import LogRecord, getLogger
 from typing import TYPE_CHECKING
 
 from holdfast.data.sample import check_names, reading
+from holdfast.data.sql.language import sql_column_type
 from holdfast.errors import DataChanged, HoldfastError, InvalidArgument
 from holdfast.question.expression import ColumnType
 
@@ -31,8 +32,6 @@ __all__ = ["EPOCH", "MOST_IN_BIGINT", "Watch", "WatchedTable", "asking_spark", "
 
 EPOCH = "TIMESTAMP_NTZ '1970-01-01 00:00:00'"
 
-_EXACT_DIGITS = 15  # as in holdfast.data.plain: such decimals are one exact division
-_DECIMAL = re.compile(r"decimal\((\d+),-?\d+\)")
 _TYPES = {
     "boolean": ColumnType.BOOLEAN,
     **dict.fromkeys(("tinyint", "smallint", "int", "bigint"), ColumnType.INTEGER),
@@ -213,12 +212,7 @@ def parts_of_hashes(hashes: Sequence[pl.Series]) -> list[int]:
 
 
 def _kind(dtype: str) -> ColumnType:
-    decimal = _DECIMAL.fullmatch(dtype)
-    if decimal:
-        return ColumnType.FLOAT if int(decimal[1]) <= _EXACT_DIGITS else ColumnType.OTHER
-    if _TEXT.fullmatch(dtype):
-        return ColumnType.TEXT
-    return _TYPES.get(dtype, ColumnType.OTHER)
+    return ColumnType.TEXT if _TEXT.fullmatch(dtype) else sql_column_type(dtype, _TYPES)
 
 
 def _plain(name: str, dtype: str) -> str:

@@ -1,4 +1,8 @@
-"""The Spark engine: a DataFrame, classic or Connect, computed where its cluster is.
+"""The Spark engine: its dialect, and a DataFrame, classic or Connect, read where its cluster is.
+
+SQL means the same with ANSI mode on and off. A text is written as its bytes: whether a backslash in
+quotes is one depends on a setting of the session. Divisors that may be 0 are NULL where they are
+(`holdfast.question.writing`), so that ANSI mode finds nothing to complain of.
 
 Sums and counts are computed by Spark; rows, where they are needed themselves, come as batches of
 Arrow, one partition at a time.
@@ -6,34 +10,23 @@ Arrow, one partition at a time.
 
 from __future__ import annotations
 
-import copy
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
-from itertools import chain, count
-from typing import TYPE_CHECKING, Any, TypeVar
+from itertools import count
+from typing import TYPE_CHECKING, Any
 
 from holdfast.data.fingerprint import WordSums, added_words, words_of_frame
-from holdfast.data.histogram import Histogram, bin_count, bin_shift, histogram_of, histograms
-from holdfast.data.keys import needed, require_joinable
+from holdfast.data.histogram import Histogram, bin_count, bin_shift, histogram_of
+from holdfast.data.keys import needed
 from holdfast.data.plain import column_type
-from holdfast.data.sample import (
-    BATCH_ROWS,
-    Moments,
-    complete,
-    moments_of_sums,
-    prepare,
-    reading,
-    row_moments,
-)
-from holdfast.data.spark_table import EPOCH, Watch, WatchedTable, asking_spark
-from holdfast.data.sql_engine import from_origin, step_sums, written_rows
-from holdfast.data.values import steps_of_frame
+from holdfast.data.sample import BATCH_ROWS, reading, sources
+from holdfast.data.sql.language import Dialect
+from holdfast.data.sql.spark_watch import EPOCH, Watch, WatchedTable, asking_spark
+from holdfast.data.sql.sql_sample import Selection, SqlSample
 from holdfast.errors import InvalidArgument
-from holdfast.question.expression import ColumnType, Expression
+from holdfast.question.expression import ColumnType, Expression, Op, ValueKind
 from holdfast.question.row import RowValue, condition_row
-from holdfast.question.spark_sql import SPARK, always_computed
 
 if TYPE_CHECKING:
     import numpy as np
@@ -42,14 +35,58 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 __all__ = [
+    "SPARK",
     "CountedGroups",
     "JoinedFrame",
     "SparkSample",
+    "always_computed",
     "arrow_batches",
     "binned",
     "bins_of",
     "summed_words",
 ]
+
+
+_NO_ESCAPE = "%_'\\"  # characters that cannot be written as the escape of a pattern
+
+
+def always_computed(code: str) -> str:
+    """The same value, computed for every row and where it stands.
+
+    What may differ from one run to the next (as the number of a partition may) is neither moved
+    into the branch of a CASE that needs it nor left out where no row does: the time that Spark
+    would save by it would tell about the rows.
+    """
+    return f"if(spark_partition_id() < 0, NULL, {code})"
+
+
+def _text(value: str) -> str:
+    return f"CAST(X'{value.encode().hex()}' AS STRING)"
+
+
+def _like(value: str, pattern: str) -> str:
+    used = _NO_ESCAPE + pattern
+    escape = next(each for each in map(chr, range(33, 0x110000)) if each not in used)
+    return f"({value} LIKE {_text(pattern)} ESCAPE '{escape}')"
+
+
+SPARK = Dialect(
+    types={
+        ValueKind.BOOLEAN: "BOOLEAN",
+        ValueKind.NUMBER: "DOUBLE",
+        ValueKind.TEXT: "STRING",
+        ValueKind.MOMENT: "TIMESTAMP_NTZ",
+    },
+    text=_text,
+    like=_like,
+    without_nan=lambda value: f"(CASE WHEN isnan({value}) THEN NULL ELSE {value} END)",
+    weekday="DAYOFWEEK_ISO",
+    spelling={},
+    named_operands=frozenset({Op.AND, Op.OR}),  # they stop at the first that decides
+    whole=lambda value: f"CAST(rint({value}) AS BIGINT)",
+    counted=lambda condition: f"count_if({condition})",
+    wide_sums=False,  # in ANSI mode more than 64 bits are an error, and without it they are lost
+)
 
 
 # What is put beside the rows of a Spark table, by its key.
@@ -322,7 +359,7 @@ def _summing(
         import pyarrow as pa
 
         from holdfast.data.fingerprint import WordSums, added_words, words_of_frame
-        from holdfast.data.spark_table import parts_of_hashes
+        from holdfast.data.sql.spark_watch import parts_of_hashes
         from holdfast.question.expression import ColumnType
 
         types = {name: ColumnType(kind) for name, kind in kinds.items()}
@@ -345,10 +382,6 @@ def _summing(
     return summed
 
 
-_T = TypeVar("_T")
-
-# Sums in one query: with more, the code that Spark generates is too long for Java to compile.
-_MOST_SUMS = 50
 _MOST_BINNED = 16  # histograms in one query
 _NUMBERS = count(1)  # of joined columns
 # A moment where questions know one, in the years 1 to 9999.
@@ -359,12 +392,15 @@ _IN_CALENDAR = {
 }
 
 
-class SparkSample:
+class SparkSample(SqlSample):
     """The rows of a DataFrame, and what was joined to them by their key."""
+
+    dialect = SPARK
+    most_sums = 50  # with more, the code that Spark generates is too long for Java to compile
 
     def __init__(self, frame: DataFrame) -> None:
         self._table = WatchedTable(frame)
-        self._types = dict(self._table.types)
+        super().__init__(self._table.types)
         self._names = dict(self._table.names)
         self._beside: tuple[JoinedFrame, ...] = ()
 
@@ -372,50 +408,6 @@ class SparkSample:
     def n(self) -> int:
         """The number of rows."""
         return self._table.n
-
-    @property
-    def types(self) -> Mapping[str, ColumnType]:
-        """The columns and their types."""
-        return self._types
-
-    def prepare(self, rows: Sequence[RowValue]) -> None:
-        """Refuse what Spark cannot take, or Polars, which computes functions of batches."""
-        prepare(self._prepared, rows)
-        prepare(partial(steps_of_frame, _empty(self._types)), rows)
-
-    def sums(self, rows: Sequence[RowValue]) -> list[int]:
-        """Exact sums of grid units."""
-        return [total for total, _ in row_moments(self, rows, self._sums)]
-
-    def moments(self, rows: Sequence[RowValue]) -> list[Moments]:
-        """Exact sums of grid units and of their squares."""
-        return row_moments(self, rows, self._moments)
-
-    def histograms(self, asked: Sequence[tuple[RowValue, Expression | None]]) -> list[Histogram]:
-        """Exact counts in narrow bins; where a function of batches is among them, of batches."""
-        values = [value for value, _ in asked]
-        if len(_with_sources(values)) < len(values):
-            return histograms(self, asked)
-        found: list[Histogram] = []
-        for start in range(0, len(asked), _MOST_BINNED):
-            found += self._binned(asked[start : start + _MOST_BINNED])
-        return found
-
-    def frames(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
-        """Batches of the columns; of types that Polars may not know, as text."""
-        return complete(self._streamed(columns), self.n)
-
-    def joined(self, key: str, frame: pl.DataFrame) -> SparkSample:
-        """The same rows with more columns, which are joined in every scan that asks for them."""
-        require_joinable(self._types, key, frame)
-        names = {name: f"also{next(_NUMBERS)}" for name in frame.columns if name != key}
-        with reading(), asking_spark():
-            beside = JoinedFrame.made(self._table.rows.sparkSession, key, frame, names)
-        joined = copy.copy(self)
-        joined._names = {**self._names, **names}
-        joined._types = {**self._types, **beside.types}
-        joined._beside = (*self._beside, beside)
-        return joined
 
     def word_sums(self) -> WordSums | None:
         """The sums of a fingerprint, by the workers; None where they cannot make them."""
@@ -435,11 +427,11 @@ class SparkSample:
     ) -> pl.DataFrame:
         """Each combination of steps k0, k1, ... once, of the rows in the condition."""
         wanted = [*rows, *([] if inside is None else [(condition_row(inside), inside)])]
-        condition = "TRUE" if inside is None else f"k{len(rows)} = 1"
-        steps = (f"k{place}" for place in range(len(rows)))
-        keys = {name: f"CASE WHEN {condition} THEN {name} END" for name in steps}
+        condition = "TRUE" if inside is None else f"coalesce(k{len(rows)}, FALSE)"
+        steps = {f"k{place}": _whole(place, row) for place, (row, _) in enumerate(rows)}
+        keys = {name: f"CASE WHEN {condition} THEN {code} END" for name, code in steps.items()}
         with reading(), asking_spark():
-            table, watch = self._steps(wanted)
+            table, watch = self._select(self._steps(wanted))
             counted = CountedGroups(table, watch, keys | {"inside": condition}).collected("times")
         return counted.filter("inside").drop("inside")
 
@@ -448,50 +440,40 @@ class SparkSample:
         import polars as pl
 
         with reading(), asking_spark():
-            table, (value, label), watch = self._written([score, positive])
+            table, watch = self._select(self._selection([score, positive]))
             lowest, zero = SPARK.double(float("-inf")), SPARK.double(0.0)
             # Adding 0 turns -0 into 0: they are equal scores.
-            key = {"score": f"coalesce(CAST({value} AS DOUBLE), {lowest}) + {zero}"}
-            positives = {"positives": f"coalesce(CAST({label} AS BIGINT), 0)"}
+            key = {"score": f"coalesce(CAST(v0 AS DOUBLE), {lowest}) + {zero}"}
+            positives = {"positives": "coalesce(CAST(v1 AS BIGINT), 0)"}
             groups = CountedGroups(table, watch, key, positives)
         with reading():
             for batch in groups.ascending("rows"):
                 yield batch.with_columns(negatives=pl.col("rows") - pl.col("positives"))
 
+    def _histograms(self, asked: Sequence[tuple[RowValue, Expression | None]]) -> list[Histogram]:
+        found: list[Histogram] = []
+        for start in range(0, len(asked), _MOST_BINNED):
+            found += self._binned(asked[start : start + _MOST_BINNED])
+        return found
+
     def _binned(self, asked: Sequence[tuple[RowValue, Expression | None]]) -> list[Histogram]:
-        wanted = [
-            row
-            for value, where in asked
-            for row in (value, *([] if where is None else [condition_row(where)]))
-        ]
-        places = iter(range(len(wanted)))
+        rows: list[RowValue] = []
         bins = []
         for value, where in asked:
-            steps, inside = f"k{next(places)}", "TRUE"
+            steps, inside = _whole(len(rows), value), "TRUE"
+            rows.append(value)
             if where is not None:
-                inside = f"k{next(places)} = 1"
+                inside = f"k{len(rows)}"
+                rows.append(condition_row(where))
             bins.append((bin_shift(value), steps, inside))
         with reading(), asking_spark():
-            counted = binned(*self._steps(_with_sources(wanted)), bins)
+            counted = binned(*self._select(self._steps(sources(rows))), bins)
         return [
             histogram_of(value, *bins_of(counted, place, bin_count(value)))
             for place, (value, _) in enumerate(asked)
         ]
 
-    def _rows(self, columns: Sequence[str]) -> tuple[DataFrame, Watch]:
-        """The table with these columns and the hashes of its rows.
-
-        What was joined is joined only if it is needed.
-        """
-        joined = needed(self._beside, columns)
-        read = {*columns, *(beside.key for beside in joined)}
-        own, watch = sorted(read & self._table.types.keys()), self._table.watch(read)
-        table = self._table.rows.selectExpr(*(self._names[name] for name in own), *watch.selected)
-        for beside in joined:
-            table = beside.joined_to(table, self._names[beside.key])
-        return table, watch
-
-    def _streamed(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+    def _batches(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         import polars as pl
 
         with asking_spark():
@@ -507,56 +489,53 @@ class SparkSample:
             )
         watch.require(rows, parts)
 
-    def _sums(self, rows: Sequence[tuple[RowValue, Expression]]) -> list[Moments]:
-        return [(total, 0) for total in self._run(rows, squares=False)]
-
-    def _moments(self, rows: Sequence[tuple[RowValue, Expression]]) -> list[Moments]:
-        return moments_of_sums([row for row, _ in rows], self._run(rows, squares=True))
-
-    def _prepared(self, rows: Sequence[RowValue]) -> None:
+    def _join(self, key: str, frame: pl.DataFrame) -> Mapping[str, ColumnType]:
+        names = {name: f"also{next(_NUMBERS)}" for name in frame.columns if name != key}
         with asking_spark():
-            for chunk in _chunks(rows, [[row.text] for row in rows]):
-                self._steps(_with_sources(chunk))[0].limit(0).collect()
+            beside = JoinedFrame.made(self._table.rows.sparkSession, key, frame, names)
+        self._names = {**self._names, **names}
+        self._beside = (*self._beside, beside)
+        return beside.types
 
-    def _run(self, rows: Sequence[tuple[RowValue, Expression]], *, squares: bool) -> list[int]:
-        """Sums of the steps of every row value, a scan for so many as Spark computes at once."""
-        found: list[int] = []
-        for chunk in _chunks(rows, step_sums([row for row, _ in rows], squares=squares)):
-            found += self._scan(chunk, squares=squares)
-        return found
+    def _rows(self, columns: Sequence[str]) -> tuple[DataFrame, Watch]:
+        """The table with these columns and the hashes of its rows.
 
-    def _scan(self, rows: Sequence[tuple[RowValue, Expression]], *, squares: bool) -> list[int]:
-        parts = chain.from_iterable(step_sums([row for row, _ in rows], squares=squares))
+        What was joined is joined only if it is needed.
+        """
+        joined = needed(self._beside, columns)
+        read = {*columns, *(beside.key for beside in joined)}
+        own, watch = sorted(read & self._table.types.keys()), self._table.watch(read)
+        table = self._table.rows.selectExpr(*(self._names[name] for name in own), *watch.selected)
+        for beside in joined:
+            table = beside.joined_to(table, self._names[beside.key])
+        return table, watch
+
+    def _sum(self, code: str) -> str:
+        return f"sum({self._table.exact(code)})"
+
+    def _aggregated(self, selection: Selection, aggregates: Sequence[str]) -> list[int]:
         with reading(), asking_spark():
-            steps, watch = self._steps(rows)
-            summed = [*watch.parts, *map(self._table.exact, parts)]
-            (found,) = steps.selectExpr("count(*)", *(f"sum({each})" for each in summed)).collect()
-            count, *totals = (int(each or 0) for each in found)  # a sum of no rows is NULL
-            watch.require(count, totals[: len(watch.parts)])
+            steps, watch = self._select(selection)
+            hashed = (f"sum({part})" for part in watch.parts)
+            (found,) = steps.selectExpr("count(*)", *hashed, *aggregates).collect()
+            rows, *totals = (int(each or 0) for each in found)  # a sum of no rows is NULL
+            watch.require(rows, totals[: len(watch.parts)])
             return totals[len(watch.parts) :]
 
-    def _steps(self, rows: Sequence[tuple[RowValue, Expression]]) -> tuple[DataFrame, Watch]:
-        """The steps k0, k1, ... of every row, and the hashes."""
-        table, codes, watch = self._written([expression for _, expression in rows])
-        steps = (
-            f"{_steps_of(row, code)} AS k{place}"
-            for place, ((row, _), code) in enumerate(zip(rows, codes, strict=True))
-        )
-        return table.selectExpr(*steps, *watch.hashes), watch
+    def _try(self, selection: Selection) -> None:
+        with asking_spark():
+            self._select(selection)[0].limit(0).collect()
 
-    def _written(self, expressions: Sequence[Expression]) -> tuple[DataFrame, Sequence[str], Watch]:
-        """A table with the hashes and all that the values of the expressions are made of."""
-        written = written_rows(expressions, SPARK)
-        table, watch = self._rows(list(written.names))
-        cleaned = [f"{self._cleaned(column)} AS {name}" for column, name in written.names.items()]
-        table = table.selectExpr(*cleaned, *watch.hashes)
-        for stage in written.stages:
-            named = (f"{always_computed(code)} AS {name}" for name, code in stage.items())
-            table = table.selectExpr("*", *named)
-        return table, written.codes, watch
+    def _select(self, selection: Selection) -> tuple[DataFrame, Watch]:
+        """Selects over the table, each with the hashes of its rows."""
+        table, watch = self._rows(selection.columns)
+        table = table.selectExpr(*_named(selection.cleaned), *watch.hashes)
+        for stage in selection.stages:
+            computed = {name: always_computed(code) for name, code in stage.items()}
+            table = table.selectExpr("*", *_named(computed))
+        return table.selectExpr(*_named(selection.results), *watch.hashes), watch
 
     def _cleaned(self, column: str) -> str:
-        """The column as row expressions see it: doubles without NaN, text, naive microseconds."""
         name, kind = self._names[column], self._types[column]
         match kind:
             case ColumnType.INTEGER:
@@ -570,42 +549,10 @@ class SparkSample:
                 return always_computed(name)
 
 
-def _steps_of(row: RowValue, code: str) -> str:
-    """The steps of a value above the lowest one, an exact product, rounded to even."""
-    if row.is_condition:
-        return f"coalesce(CAST({code} AS BIGINT), 0)"
-    product = f"{from_origin(row, code, SPARK)} * {SPARK.double(1 / row.grid.step)}"
-    return f"(CAST(rint({product}) AS BIGINT) - ({row.grid.first}))"
+def _named(codes: Mapping[str, str]) -> list[str]:
+    return [f"{code} AS {name}" for name, code in codes.items()]
 
 
-def _chunks(rows: Sequence[_T], sums: Sequence[Sequence[object]]) -> Iterator[list[_T]]:
-    """The rows, in order, so many at a time that their sums fit into one query."""
-    chunk: list[_T] = []
-    size = 0
-    for row, parts in zip(rows, sums, strict=True):
-        if chunk and size + len(parts) > _MOST_SUMS:
-            yield chunk
-            chunk, size = [], 0
-        chunk.append(row)
-        size += len(parts)
-    if chunk:
-        yield chunk
-
-
-def _with_sources(rows: Sequence[RowValue]) -> list[tuple[RowValue, Expression]]:
-    """The row values that are expressions."""
-    return [(row, row.source) for row in rows if isinstance(row.source, Expression)]
-
-
-def _empty(types: Mapping[str, ColumnType]) -> pl.DataFrame:
-    """A frame without rows, as batches are."""
-    import polars as pl
-
-    dtypes: dict[ColumnType, Any] = {
-        ColumnType.BOOLEAN: pl.Boolean,
-        ColumnType.INTEGER: pl.Int64,
-        ColumnType.FLOAT: pl.Float64,
-        ColumnType.DATE: pl.Date,
-        ColumnType.DATETIME: pl.Datetime("us"),
-    }
-    return pl.DataFrame(schema={name: dtypes.get(kind, pl.String) for name, kind in types.items()})
+def _whole(place: int, row: RowValue) -> str:
+    """The steps of a row value as a whole number; of a condition 1 where it holds."""
+    return f"coalesce(CAST(k{place} AS BIGINT), 0L)" if row.is_condition else f"k{place}"
