@@ -38,6 +38,7 @@ from holdfast.theory.base.theorem import registry
 from holdfast.theory.base.unbounded import InUnits, UnboundedUnits, Windowed
 from holdfast.theory.direct.bounded_mean import bet_excess, bet_interval
 from holdfast.theory.direct.half_each import half_each_interval
+from holdfast.theory.direct.losses import moment_interval, r2_interval, root_interval
 from holdfast.theory.direct.order_statistics import (
     cdf_band_lower,
     quantile_ranks,
@@ -98,12 +99,14 @@ LOWER = {
     "log_capacity",
     "log_kept",
     "log_left",
+    "loss_ratio_lower",
     "mixture_log_weight",
     "open_ended_share",
     "ordered_log_levels",
     "paired_difference_lower",
     "paired_score_lower",
     "parallel_log_levels",
+    "positive_mean_lower",
     "post_selected_gaussian_log_level",
     "post_selected_log_level",
     "share_difference_lower",
@@ -225,6 +228,10 @@ def more_cases() -> Iterator[Case]:
     lines = [[2, 1, 1], [1, 3, 0], [0, 2, 2]] * 8
     third = [0.1, 0.4, 0.9]
     yield case("half_each_interval", lambda: half_each_interval(third, third, lines, -3.0), OUT)
+    twice = [2 * value for value in VALUES]
+    yield case("r2_interval", lambda: r2_interval(VALUES, twice, (1.0, 2.0), -3.0), OUT)
+    yield case("root_interval", lambda: root_interval(Interval(0.3, 0.6)), OUT)
+    yield case("moment_interval", lambda: moment_interval(VALUES, 6.0, -3.0), OUT)
     yield case("step_interval", lambda: step_interval(0.3, StepSymbol(3, 4), 0.1), OUT)
     declared = Interval(0.1, 0.7)
     yield case("grid_answer", lambda: grid_answer(GridSymbol(30, 20, 40), declared)[1], OUT)
