@@ -209,7 +209,7 @@ def test_missing_scores_count_as_wrong_and_are_said() -> None:
     assert found.losses == 19
     assert "Without a score in B, and counted as wrong: 2 items ('q0000', 'q0001')." in str(found)
     series = [pd.Series(scores, index=ITEMS, dtype="Float64") for scores in (BEFORE, AFTER)]
-    series[1].iloc[:2] = pd.NA
+    series[1].iloc[:2] = None
     assert holdfast.compare(*series).losses == 19
 
 

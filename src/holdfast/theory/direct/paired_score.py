@@ -1,6 +1,6 @@
 """Paired differences of alike rows, exactly, at ordinary levels such as 0.05.
 
-Samples are ordered by the score (b - c - n theta0)/sqrt(b + c + 1), which hardly depends on how
+Samples are ordered by the score (b - c - n theta0)/sqrt(b + c + 4), which hardly depends on how
 many rows differ: at such levels bets lose to Markov's inequality, and an order by b - c alone to
 what is not known of d. No special function is needed.
 
@@ -28,7 +28,7 @@ __all__ = ["TEST_SHARE", "detectable_gain", "paired_score_interval", "paired_sco
 _Floats = NDArray[np.float64]
 # What of the level goes to the test; the rest to a box for d, on which the score hardly depends.
 TEST_SHARE = 0.99
-# How finely theta and d are divided, in units of sqrt(m + 1)/n: the end of an interval is found to
+# How finely theta and d are divided, in units of sqrt(m + 4)/n: the end of an interval is found to
 # so much of its distance from the estimate, which is about twice the unit.
 _FINEST = 1 / 24
 _ADDED = 4.0
@@ -41,24 +41,26 @@ _HALF_LN_2PI = 0.5 * math.log(2.0 * math.pi)
 @theorem(
     source="Holdfast",
     place="Section 12.10, exact test in the order of the score (after Berger & Boos 1994)",
-    statement="For n alike rows with differences in {-1, 0, 1}, the largest t such that for every "
-    "theta0 <= t and every d in its KL interval at .01 q, P[(S - n theta0)/sqrt(M + 1) >= "
-    "(b - c - n theta0)/sqrt(b + c + 1)] <= .99 q, S and M the sum and the number of differences, "
-    "is above theta with probability at most q = e^{log_q}; so is 0 if the sign test rejects at "
-    ".99 q and t is below it, and t where it is cut at 0 if that does not.",
+    statement="For n alike rows with differences in {-1, 0, 1}, S their sum and M how many are not "
+    "0: the largest t such that for every theta0 <= t and every d in its KL interval at .01 q, "
+    "P[(S - n theta0)/sqrt(M + 4) >= (b - c - n theta0)/sqrt(b + c + 4), or theta0 <= 0 and the "
+    "sign test rejects at .99 q] <= .99 q, is above theta with probability at most q = e^{log_q}; "
+    "t is at least 0 where the sign test rejects, and at most 0 where it does not.",
     domain="b, c >= 0, b + c <= n, log_q <= 0; alike rows",
     slack="the discreteness of the counts; the box for d has 1 % of the level",
 )
 def paired_score_lower(n: int, b: int, c: int, log_q: float) -> float:
     """A lower bound on theta, rounded down, which is above 0 only if the sign test rejects 0.
 
-    *Proof.* If theta0 and d are the truth, the probability of a score at least as large as the
-    observed one is a p-value; at .99 q it rejects with .99 q, and d is outside the box with .01 q.
-    For a cell of theta0 and d its largest value is bounded by the law at the cell's corner, with
-    the most wins and the fewest losses: the samples with so large a score hold with each (b', c')
-    every one with more wins or fewer losses, once those are added, and a point's score reaches the
-    observed one for some theta0 of the cell only if it does at an end (both sides are linear in
-    theta0). What is not covered by rejected cells from -1 upwards is kept.
+    *Proof.* Samples that the sign test rejects come first in the order for theta0 <= 0, then those
+    with a larger score. The probability of what comes no later than the observed sample is a
+    p-value: at .99 q it rejects the true theta0 and d with .99 q, and d is outside its box with
+    .01 q. Where the sign test rejects, so does this p-value every theta0 <= 0, whatever d is.
+    *Cells.* For all theta0 and d of a cell the probability is at most that of the union of its
+    ends' samples (a score reaches the observed one for some theta0 only if it does at an end: both
+    sides are linear in theta0), under the law of the cell's corner with the most wins and the
+    fewest losses: with each (b', c') all that have more wins or fewer losses are counted, too.
+    What rejected cells from -1 upwards do not cover is kept.
     """
     test = _Test.of(n, b, c, log_q)
     lowest, highest = -test.box.high, (b - c) / n
@@ -106,8 +108,9 @@ def _sign_region(level: float, most: int) -> _Floats:
     """The tail P[Bin(b + c, 1/2) >= b] and its first term, from one (b, c) to the next."""
     tail = term = 1.0
     wins, needed = 0, []
+    least = level * (1.0 + 1e-9) + most * 2.0**-50  # rounding may add samples, never leave one out
     for losses in range(most):
-        while tail > level:
+        while tail > least:
             tail -= 0.5 * term
             wins += 1
             term *= 0.5 * (wins + losses) / wins
@@ -185,7 +188,7 @@ class _Test:
         losses = _likely(self.n, fewest, self.nats)
         wins = np.minimum(self._least_wins(low, losses), self._least_wins(high, losses))
         if low < 0.0:  # what the sign test shows comes first in the order
-            shown = _shown_wins(self.level * (1.0 + 1e-9), int(losses[-1]))
+            shown = _shown_wins(self.level, int(losses[-1]))
             wins = np.minimum(wins, shown[losses.astype(np.int64)])
         most_wins = min(1.0 - fewest, 0.5 * (most + high))
         return _probability(self.n, most_wins, fewest, losses, wins) + 2.0 * math.exp(-self.nats)
