@@ -35,11 +35,35 @@ if _COMPILED is not None:
     os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix = _COMPILED
     sys.dont_write_bytecode = False
 
+# Every worker has a core: matrices are small, and threads that wait for each other only take it.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 # A ledger is written through to the disk at every step, which takes milliseconds. What is tried
 # here are processes that die, not the power: where there is room, tests' files are in memory.
 _MEMORY, _ROOM = Path("/dev/shm"), 4 * 2**30
 if _MEMORY.is_dir() and shutil.disk_usage(_MEMORY).free >= _ROOM:
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_MEMORY))
+
+
+@pytest.hookimpl(optionalhook=True)  # where there is no xdist
+def pytest_xdist_auto_num_workers() -> int:
+    """One worker more than cores: at any time some wait for Java, a browser or a service."""
+    return (os.cpu_count() or 1) + 1
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Long files begin early, one in three, so that no worker is left alone with one at the end.
+
+    All others come by their number of tests, and the smallest fill the end.
+    """
+    files = Counter(item.nodeid.partition("::")[0] for item in items)
+    long = {item.nodeid.partition("::")[0] for item in items if item.get_closest_marker("long")}
+    others = [file for file, _ in files.most_common() if file not in long]
+    place = {
+        file: 3.0 * number for number, file in enumerate(file for file in files if file in long)
+    }
+    place |= {file: 1.0 + 1.5 * number for number, file in enumerate(others)}
+    items.sort(key=lambda item: place[item.nodeid.partition("::")[0]])
 
 
 def pytest_unconfigure() -> None:

@@ -18,6 +18,8 @@ from holdfast.lab.pages.report_tables import showcase
 from holdfast.mechanisms.catalogue import CATALOGUE
 from holdfast.theory.base.theorem import NOTE_KINDS, registry
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).resolve().parent.parent
 
 

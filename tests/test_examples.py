@@ -7,6 +7,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).resolve().parent.parent
 NOTEBOOK = """
 import holdfast, polars as pl

@@ -22,6 +22,8 @@ from holdfast.theory.base import special
 from holdfast.theory.base.theorem import NOTE_KINDS, SOURCES, registry
 from tests.theory.tables import DOMAINS, GOLDEN
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "src" / "holdfast"
 # A module may import from lower storeys and from its own room, never from above.

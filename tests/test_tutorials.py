@@ -11,6 +11,8 @@ from docs.tutorials import NOTEBOOKS, Tutorial, cells, run
 
 from holdfast.sklearn.candidates import parameter_places
 
+pytestmark = pytest.mark.long
+
 (SEARCHING,) = (path for path in NOTEBOOKS if path.stem == "choose_a_model")
 SMALL = """# read by tools alone
 # %% [markdown]

@@ -20,6 +20,8 @@ from holdfast.lab.pages import report_tables as demonstration
 from holdfast.lab.pages.report_tables import showcase
 from tests.cli.run import holdfast
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 ROWS = 160_000  # about as many as the pages speak of
 BOUNDS = {"distance": (0, 5_000), "air_time": (0, 700)}

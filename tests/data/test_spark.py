@@ -46,7 +46,7 @@ from tests.spark import (
 )
 from tests.statistics import zoo
 
-pytestmark = NEEDS_SPARK
+pytestmark = [pytest.mark.long, NEEDS_SPARK]
 
 T = TypeVar("T")
 

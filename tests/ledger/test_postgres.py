@@ -37,6 +37,8 @@ from tests.mechanisms.fake import Sums
 from tests.postgres import server
 from tests.seam import keeper_of, put_sample, store_of, transcript_of
 
+pytestmark = pytest.mark.long
+
 SAID: dict[str, Any] = {"tolerance": 0.3, "questions": 20, "schema": BOUNDS, "described": "off"}
 
 

@@ -21,6 +21,8 @@ from holdfast.service.folder import Settings
 from tests.seam import SQL_DIALECT, real
 from tests.service.serving import bearer, publish
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 # What the reader of questions imports first: the package, whose lock all other threads wait for.
 # Who begins with a module of it holds that one's lock, and waits for the package's.

@@ -27,6 +27,8 @@ from holdfast.service.folder import Folder
 from holdfast.service.tokens import TokenStore
 from tests.cli.run import holdfast
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 ROWS = 5_000
 

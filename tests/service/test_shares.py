@@ -12,6 +12,8 @@ import holdfast
 from holdfast.service.data_set import Service
 from tests.service.serving import LATE, TABLE, bearer, client_of_service, publish
 
+pytestmark = pytest.mark.long
+
 WHOLE = 40  # questions of the pool, at least
 
 

@@ -15,6 +15,8 @@ from benchmarks.load_postgres import Campaign
 from holdfast.service.folder import Folder
 from holdfast.service.running import run
 
+pytestmark = pytest.mark.long
+
 _WARM = multiprocessing.get_context("forkserver")
 _LIBRARIES = ["fastapi", "jinja2", "numpy", "polars", "psycopg", "scipy.special", "uvicorn"]
 _WARM.set_forkserver_preload(_LIBRARIES)

@@ -25,6 +25,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 
@@ -136,6 +137,7 @@ def shift_excess(
     return pair.excess(), m, pair.at_infinity
 
 
+@lru_cache(maxsize=4096)  # a plan, an opening and every epoch ask for the same ones again
 def exact_shift(n: int, k: int, D: float, a: int, log_beta: float) -> Shift:
     """H, not capped, and theta/beta; any b is valid, so the search is safe."""
     shift = shift_excess(n, k, D, a, log_beta)
@@ -206,6 +208,7 @@ def _at(
     return MedianNoiseDesign(D, a, C, shift.H, shift.theta_over_beta, width)
 
 
+@lru_cache(maxsize=4096)
 def _gaussian_guess(n: int, k: int, a: int, log_beta: float, weight: float) -> tuple[float, float]:
     """(D, C) that would be best if S were Gaussian with the same m."""
     C = median_max_noise(k, a, log_beta)
