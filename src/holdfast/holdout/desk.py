@@ -245,7 +245,7 @@ class Desk:
 
     def stored(self, wish: Wish) -> Recorded | None:
         """The answer that fulfils a wish, as of the last reading; None if it is to be asked."""
-        looks = self.transcript.looks.get(wish.question.text, ())
+        looks = self.transcript.looks_at(wish.question.text)
         return never_told(looks, wish, self.transcript.told_of) or fulfilling(looks, wish)
 
     def _unknown(self, wanted: Mapping[Key, Wish]) -> dict[Key, Wish]:

@@ -490,14 +490,14 @@ class Transcript:
         self.account = pending.mechanism.advance(self.account, offers, releases)
 
     def answered(
-        self, pending: Pending, symbols: Answered, at: str, receipt: str
+        self, pending: Pending, outcome: Answered, at: str, receipt: str
     ) -> list[Recorded]:
         """The looks of a batch as they are told once it is settled."""
         leaked, mechanism = self.account.nats, pending.mechanism
-        numbered = self._numbering(pending, symbols.symbols)
+        numbered = self._numbering(pending, outcome.symbols)
         return [
             recorded(each, release, at, receipt, leaked, mechanism, number)
-            for (each, number), release in zip(numbered, symbols.releases, strict=True)
+            for (each, number), release in zip(numbered, outcome.releases, strict=True)
         ]
 
     def _tell(self, seq: int, body: dict[str, Any], receipt: str) -> None:
