@@ -1,7 +1,7 @@
 """The house in figures: files and functions that a reader of one verb meets, and names.
 
 `python -m benchmarks.house` prints them, `--json` as JSON: counts, not times, the same on every
-run.
+run. `--doors ask` lists where that verb changes rooms, and how often.
 """
 
 from __future__ import annotations
@@ -38,12 +38,16 @@ class Walk:
     def __init__(self) -> None:
         self.functions: set[tuple[str, str]] = set()
         self.calls = 0
-        self.switches = 0
+        self.doors: Counter[tuple[str, str, str]] = Counter()  # from room, into file, function
         self._rooms: list[str] = []
 
     @property
     def files(self) -> set[str]:
         return {file for file, _ in self.functions}
+
+    @property
+    def switches(self) -> int:
+        return self.doors.total()
 
     def __call__(self, frame: FrameType, event: str, _: object) -> None:
         code = frame.f_code
@@ -55,7 +59,7 @@ class Walk:
             self.calls += 1
             self.functions.add((str(path), code.co_qualname))
             if self._rooms and self._rooms[-1] != room:
-                self.switches += 1
+                self.doors[self._rooms[-1], str(path), code.co_qualname] += 1
             self._rooms.append(room)
         elif event == "return" and self._rooms:
             self._rooms.pop()
@@ -172,8 +176,16 @@ def figures() -> dict[str, object]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--doors", metavar="VERB", help="list the changes of room of a verb")
+    options = parser.parse_args()
+    if options.doors:
+        with tempfile.TemporaryDirectory() as folder:
+            doors = walks_of(Path(folder))[options.doors].doors
+        for (room, file, function), many in doors.most_common():
+            print(f"{many:4} {room} -> {file} {function}")
+        return
     by_name = figures()
-    if parser.parse_args().json:
+    if options.json:
         print(json.dumps(by_name, indent=2))
         return
     for what, figure in by_name.items():

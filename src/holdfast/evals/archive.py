@@ -135,13 +135,13 @@ def as_mapping(value: Any, place: str) -> Mapping[str, Any]:
 
 
 @contextmanager
-def lacking(feature: str, tool: str) -> Iterator[None]:
+def lacking(place: str, tool: str) -> Iterator[None]:
     """Refusal of a log that lacks what its tool always writes, or has something else there."""
     try:
         yield
     except (AttributeError, IndexError, KeyError, TypeError):
         raise InvalidArgument(
-            f"{feature} is not as {tool} writes it; write it again, or name the format that it is "
+            f"{place} is not as {tool} writes it; write it again, or name the format that it is "
             "(format=, --format)."
         ) from None
 

@@ -154,7 +154,7 @@ def _item_column(source: Source | Frame, names: Sequence[str]) -> str:
 
 
 @contextmanager
-def _readable(source: Source, reader: str) -> Iterator[None]:
+def _readable(source: Source, kind: str) -> Iterator[None]:
     import polars as pl
 
     try:
@@ -162,11 +162,11 @@ def _readable(source: Source, reader: str) -> Iterator[None]:
     except (Exception, pl.exceptions.PanicException) as error:  # whatever a broken file raises
         if isinstance(error, MemoryError):
             raise
-        raise _unreadable(source, reader) from None
+        raise _unreadable(source, kind) from None
 
 
-def _unreadable(source: Source, fault: str) -> InvalidArgument:
+def _unreadable(source: Source, kind: str) -> InvalidArgument:
     return InvalidArgument(
-        f"the file {source} cannot be read as {fault}; see that it is whole, or name the format "
+        f"the file {source} cannot be read as {kind}; see that it is whole, or name the format "
         "that it is (format=, --format)."
     )

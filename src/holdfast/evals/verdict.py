@@ -82,8 +82,8 @@ class Verdict:
         return f"look {self.looks:,}{remaining}"
 
     def __str__(self) -> str:
-        parts = f"promote: {self.claim}" if self.promote else f"not shown: that {self.claim}"
-        facts = [parts, f"for {self.holds_for}", self.together, self._counted]
+        headline = f"promote: {self.claim}" if self.promote else f"not shown: that {self.claim}"
+        facts = [headline, f"for {self.holds_for}", self.together, self._counted]
         if self.unmatched:
             facts.append(f"{plural(self.unmatched, 'item')} without a score counted as wrong")
         if self.repeated:

@@ -249,7 +249,7 @@ class Desk:
     def stored(self, wish: Wish) -> Recorded | None:
         """The answer that fulfils a wish, as of the last reading; None if it is to be asked."""
         transcript, question = self.transcript, wish.question
-        looks = transcript.looks.get(question.text, ())
+        looks = transcript.looks_at(question.text)
         known = never_told(looks, wish, transcript.told_of) or fulfilling(looks, wish)
         if known is not None or not is_described(question) or question.event is None:
             return known

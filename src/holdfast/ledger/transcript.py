@@ -513,15 +513,15 @@ class Transcript:
         self.account = pending.mechanism.advance(self.account, offers, releases)
 
     def answered(
-        self, pending: Pending, symbols: Answered, at: str, receipt: str
+        self, pending: Pending, outcome: Answered, at: str, receipt: str
     ) -> list[Recorded]:
         """The looks of a batch as they are told once it is settled."""
         leaked, mechanism = self.account.nats, pending.mechanism
-        numbered = self._numbering(pending, symbols.symbols)
+        numbered = self._numbering(pending, outcome.symbols)
         return [
             recorded(each, release, symbol, at, receipt, leaked, mechanism, number)
             for (each, number), release, symbol in zip(
-                numbered, symbols.releases, symbols.symbols, strict=True
+                numbered, outcome.releases, outcome.symbols, strict=True
             )
         ]
 
