@@ -13,7 +13,13 @@ from scipy.stats import norm
 from holdfast.errors import InvalidArgument
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.direct.bounded_mean import bounded_mean_interval
-from holdfast.theory.direct.half_each import BLOCKS, half_each_interval, half_each_lower, mean_cells
+from holdfast.theory.direct.half_each import (
+    BLOCKS,
+    half_each_interval,
+    half_each_lower,
+    in_blocks,
+    mean_cells,
+)
 from tests.theory.coverage import too_many
 from tests.theory.direct.worlds import shrunk
 
@@ -25,7 +31,7 @@ SHARES = np.array([0.1, 0.4, 0.3, 0.15, 0.05])
 MU = float(VALUES @ SHARES)
 
 
-def in_blocks(rows: NDArray[np.int64], blocks: int, values: int = 5) -> NDArray[np.int64]:
+def as_they_come(rows: NDArray[np.int64], blocks: int, values: int = 5) -> NDArray[np.int64]:
     """Block histograms of rows (places of values) in the order in which they come."""
     return np.stack([np.bincount(part, minlength=values) for part in np.array_split(rows, blocks)])
 
@@ -43,7 +49,7 @@ def _misses(counts: list[NDArray[np.int64]], p: float) -> tuple[list[bool], list
 
 def test_coverage_and_its_twin() -> None:
     rng = np.random.default_rng(13)
-    drawn = [in_blocks(rng.choice(5, 250, p=SHARES), 25) for _ in range(100)]
+    drawn = [as_they_come(rng.choice(5, 250, p=SHARES), 25) for _ in range(100)]
     missed, sabotaged = _misses(drawn, 0.1)
     assert not too_many(np.array(missed), 0.1)
     assert too_many(np.array(sabotaged), 0.1)
@@ -52,7 +58,7 @@ def test_coverage_and_its_twin() -> None:
 def test_a_stored_order_breaks_it() -> None:
     """Rows that come sorted by value: what is still to come is not like what came."""
     rng = np.random.default_rng(14)
-    drawn = [in_blocks(np.sort(rng.choice(5, 250, p=SHARES)), 25) for _ in range(16)]
+    drawn = [as_they_come(np.sort(rng.choice(5, 250, p=SHARES)), 25) for _ in range(16)]
     missed, _ = _misses(drawn, 0.1)
     assert too_many(np.array(missed), 0.1)
 
@@ -73,7 +79,7 @@ def _missed_mass(q: float, factor: float, trials: int = 60) -> float:
     total = 0.0
     for _ in range(trials):
         rows = rng.choice(5, n, p=tilted / tilted.sum())
-        low = half_each_lower(VALUES, in_blocks(rows, 25), math.log(q))
+        low = half_each_lower(VALUES, as_they_come(rows, 25), math.log(q))
         mean = float(VALUES[rows].mean())
         if mean - factor * (mean - low) > MU:
             total += math.exp(log_ratios[rows].sum())
@@ -84,7 +90,7 @@ def test_width_against_bets_without_an_order() -> None:
     rng = np.random.default_rng(16)
     x = np.round(rng.random(2000) * 256) / 256
     values, rows = np.unique(x, return_inverse=True)
-    blocks = in_blocks(rows, BLOCKS, values.size)
+    blocks = as_they_come(rows, BLOCKS, values.size)
     for p, most in ((1e-3, 1.12), (1e-7, 1.08)):
         low, high = half_each_interval(values, values, blocks, math.log(p))
         normal = float(norm.isf(p / 2) * x.std()) / math.sqrt(2000)
@@ -100,7 +106,7 @@ def test_width_against_bets_without_an_order() -> None:
 )
 @settings(max_examples=25, deadline=None)
 def test_intervals_hold_the_mean_mirror_and_widen(rows: list[int], cut: int, log_p: float) -> None:
-    blocks = in_blocks(np.array(rows), cut)
+    blocks = as_they_come(np.array(rows), cut)
     low, high = half_each_interval(VALUES, VALUES, blocks, log_p)
     mean = float(VALUES[rows].mean())
     cell = 1 / mean_cells(len(rows))
@@ -116,9 +122,29 @@ def test_intervals_hold_the_mean_mirror_and_widen(rows: list[int], cut: int, log
     assert wider.high >= high - cell
 
 
+@given(counts=st.lists(st.integers(0, 60), min_size=1, max_size=9), seed=st.integers(0, 99))
+@settings(max_examples=25, deadline=None)
+def test_sorted_rows_in_an_order_are_cut_into_blocks(counts: list[int], seed: int) -> None:
+    n = sum(counts)
+    order = np.random.default_rng(seed).permutation(n)
+    blocks = in_blocks(counts, order)
+    assert blocks.sum(axis=0).tolist() == counts
+    assert len(blocks) == max(1, min(n, BLOCKS))
+    assert np.ptp(blocks.sum(axis=1)) <= 1
+    place = 0
+    for line in blocks:  # block by block, what stands at these places of the order
+        ranks = order[place : place + int(line.sum())]
+        place += ranks.size
+        values = np.repeat(np.arange(len(counts)), counts)[ranks]
+        assert np.bincount(values, minlength=len(counts)).tolist() == line.tolist()
+
+
 def test_what_is_given_is_checked() -> None:
     assert half_each_interval(VALUES, VALUES, np.zeros((3, 5), int), -3.0) == Interval(0.0, 1.0)
     with pytest.raises(InvalidArgument, match="one line for each block"):
         half_each_lower(VALUES, np.zeros((3, 4), int), -3.0)
+    for order in ([0, 1], [0, 0, 1]):
+        with pytest.raises(InvalidArgument, match="each rank"):
+            in_blocks([1, 2], order)
     with pytest.raises(InvalidArgument, match="whole number"):
         half_each_lower(VALUES, np.full((3, 5), 0.5), -3.0)

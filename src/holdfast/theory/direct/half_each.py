@@ -28,17 +28,38 @@ from holdfast.theory.base.safeside import level_share, round_up
 from holdfast.theory.base.theorem import theorem
 from holdfast.theory.direct.bounded_mean import bounded_mean_lower
 
-__all__ = ["BLOCKS", "half_each_interval", "half_each_lower", "mean_cells"]
+__all__ = ["BLOCKS", "half_each_interval", "half_each_lower", "in_blocks", "mean_cells"]
 
 BLOCKS = 128  # of rows, at most
 _MOST_AT_STAKE = 0.9
 _PRIOR_ROWS, _PRIOR_SPREAD = 4.0, 0.25  # what is taken for known of the spread before any row
-_TOGETHER = 8  # cells of means that are tried at once
+_TOGETHER = 1 << 18  # rows times cells of means that are tried at once; 8 to 64 cells
 
 
 def mean_cells(n: int) -> int:
     """Into how many cells the means of n rows are cut: some 25 a standard error of a tenth."""
     return int(2 ** math.ceil(math.log2(256.0 * math.sqrt(require.positive_integer("n", n)))))
+
+
+def in_blocks(counts: ArrayLike, order: ArrayLike) -> NDArray[np.int32]:
+    """Block histograms: rows sorted by value are put into an order, which is cut into blocks.
+
+    `counts` says how often each value occurred, the values ascending; `order` is a permutation of
+    the rows' ranks that was drawn without looking at the values. Of alike rows it is then as good
+    as an order of the rows themselves, whatever stores them and however they come.
+    """
+    times, ranks = np.asarray(counts, dtype=np.int64), np.asarray(order, dtype=np.int64)
+    n = int(times.sum())
+    if ranks.size != n or not np.array_equal(np.bincount(ranks, minlength=n), np.ones(n)):
+        raise InvalidArgument(
+            f"the order of {n} rows has {ranks.size} ranks or one of them twice; give each rank, "
+            "0 and up, once."
+        )
+    blocks = max(1, min(BLOCKS, n))
+    places = np.searchsorted(np.cumsum(times), ranks, side="right")
+    found = np.zeros((blocks, times.size), dtype=np.int32)
+    np.add.at(found, (np.arange(n) * blocks // max(n, 1), places), 1)
+    return found
 
 
 @theorem(
@@ -103,10 +124,10 @@ def _in_order(x: Array, counts: NDArray[np.int64], L: float, low: float) -> floa
     n = int(counts.sum())
     if n == 0:
         return low
-    cells = mean_cells(n)
+    cells, together = mean_cells(n), max(8, min(64, _TOGETHER // n))
     cell = min(cells - 1, math.floor(low * cells))
     while True:
-        tops = np.arange(cell + 1, min(cell + _TOGETHER, cells - 1) + 1) / cells
+        tops = np.arange(cell + 1, min(cell + together, cells - 1) + 1) / cells
         kept = np.flatnonzero(~_rejected(blocks, n, tops, L))
         if kept.size or not tops.size:
             return max(low, (cell + int(kept[0]) if kept.size else cell) / cells)

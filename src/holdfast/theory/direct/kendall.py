@@ -25,7 +25,8 @@ _TOGETHER = 1 << 22  # pairs of rows that are compared at once
 def kendall_blocks(n: int) -> int:
     """The public number of blocks for n rows: each has two rows at least."""
     n = require.integer_at_least("n", n, 2)
-    return max(1, min(n // 2, round(1.3 * n ** (2 / 3))))
+    blocks: int = round(1.3 * n ** (2 / 3))
+    return max(1, min(n // 2, blocks))
 
 
 @theorem(
@@ -52,7 +53,7 @@ def block_concordance(x: ArrayLike, y: ArrayLike, B: int) -> Array:
 
     Any numbers in the order of the values will do, such as their ranks. Time grows with n^2/B.
     """
-    first, second = np.asarray(x).ravel(), np.asarray(y).ravel()
+    first, second = (np.asarray(side, dtype=np.float64).ravel() for side in (x, y))
     n = first.size
     if second.size != n:
         raise InvalidArgument(
@@ -67,7 +68,7 @@ def block_concordance(x: ArrayLike, y: ArrayLike, B: int) -> Array:
     )
 
 
-def _of_equal_blocks(x: NDArray[np.generic], y: NDArray[np.generic], count: int) -> Array:
+def _of_equal_blocks(x: Array, y: Array, count: int) -> Array:
     first, second = x.reshape(count, -1), y.reshape(count, -1)
     size = first.shape[1]
     step = max(1, _TOGETHER // size**2)
@@ -84,7 +85,7 @@ def _of_equal_blocks(x: NDArray[np.generic], y: NDArray[np.generic], count: int)
     return np.asarray((pairs + totals) / (2 * pairs))
 
 
-def _signs(rows: NDArray[np.generic]) -> NDArray[np.int8]:
+def _signs(rows: Array) -> NDArray[np.int8]:
     """1, 0 or -1 for each pair of rows of a block."""
-    above = rows[:, :, np.newaxis] > rows[:, np.newaxis, :]
-    return above.astype(np.int8) - above.transpose(0, 2, 1).astype(np.int8)
+    above = (rows[:, :, np.newaxis] > rows[:, np.newaxis, :]).astype(np.int8)
+    return np.asarray(above - above.transpose(0, 2, 1))
