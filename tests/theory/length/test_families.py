@@ -14,14 +14,14 @@ from hypothesis import given, settings, strategies as st
 
 from holdfast.errors import InvalidArgument
 from holdfast.theory.length.families import (
-    Average,
+    AverageInstance,
     Family,
-    HalfLine,
+    HalfLineInstance,
     Instance,
-    Pair,
+    PairInstance,
     Pattern,
-    Planned,
-    Rest,
+    PlannedInstance,
+    RestInstance,
     Segment,
     plan_millibits,
 )
@@ -83,7 +83,7 @@ def test_no_part_is_charged_less_than_its_share_of_the_whole(family: Family) -> 
 
 def part_of(family: Family, instance: Instance) -> object:
     """What is asked, whichever instance it is."""
-    if isinstance(instance, Planned):
+    if isinstance(instance, PlannedInstance):
         factors = family.patterns[instance.pattern].factors
         return "planned", factors, instance.conditions, instance.contrast
     return frozenset(family.routes(instance))
@@ -105,7 +105,7 @@ def test_sabotage_an_instances_weight_given_to_several_parts() -> None:
 def test_sabotage_the_sum_of_routes_given_to_each_of_them() -> None:
     """Two values: both rests and the pair are one contrast. As three parts they weigh too much."""
     family = Family(outcomes=1, segments=(Segment(2), Segment(2)))
-    contrasts = [each for each in family.instances() if not isinstance(each, Average)]
+    contrasts = [each for each in family.instances() if not isinstance(each, AverageInstance)]
     once = sum(map(family.fraction, contrasts), start=Fraction(0))
     thrice = sum(
         (family.fraction(route) for each in contrasts for route in family.routes(each)),
@@ -118,11 +118,11 @@ def test_sabotage_the_sum_of_routes_given_to_each_of_them() -> None:
 
 
 def test_the_examples_of_the_theory() -> None:
-    assert USERS.millibits([Planned(0)]) == 3000
-    assert USERS.millibits([Planned(0, ((0, 1), (1, 2)))]) == 7286
+    assert USERS.millibits([PlannedInstance(0)]) == 3000
+    assert USERS.millibits([PlannedInstance(0, ((0, 1), (1, 2)))]) == 7286
     assert USERS.unplanned_millibits == 1000
     assert sum(1 for _ in USERS.instances()) == 51
-    carrier = EXPLORER.fraction(Rest(0, 0, 3))
+    carrier = EXPLORER.fraction(RestInstance(0, 0, 3))
     assert carrier == Fraction(9, 8960)
     assert bits(carrier) == pytest.approx(9.96, abs=0.005)
     assert EXPLORER.unplanned_millibits == 2000
@@ -130,43 +130,45 @@ def test_the_examples_of_the_theory() -> None:
 
 def test_both_halves_of_a_plan() -> None:
     both = Family((Pattern(()),), 1, (Segment(2), Segment(3)))
-    assert both.fraction(Planned(0)) == Fraction(3, 8)
-    assert both.fraction(Average(0)) == Fraction(3, 8) * Fraction(2, 5) / 4
+    assert both.fraction(PlannedInstance(0)) == Fraction(3, 8)
+    assert both.fraction(AverageInstance(0)) == Fraction(3, 8) * Fraction(2, 5) / 4
     assert both.unplanned_millibits == 2000
     assert Family().unplanned_millibits == 0
     # The same average by both ways: one part, the sum of both.
     whole = Fraction(3, 8) + Fraction(3, 80)
-    assert both.millibits([Planned(0), Average(0)]) == plan_millibits([whole])
+    assert both.millibits([PlannedInstance(0), AverageInstance(0)]) == plan_millibits([whole])
 
 
 def test_ordered_values_have_half_lines_in_half_of_the_rest() -> None:
     hours = Family(outcomes=1, segments=(Segment(24, ordered=True), Segment(7)))
     plain = Family(outcomes=1, segments=(Segment(24), Segment(7)))
     for where in (None, (1, 3)):
-        rest = plain.fraction(Rest(0, 0, 5, where))
-        assert hours.fraction(Rest(0, 0, 5, where)) == rest / 2
-        assert hours.fraction(HalfLine(0, 0, 18, where)) == rest * 24 / 46
-    assert hours.fraction(Pair(0, 0, 1, 5)) == plain.fraction(Pair(0, 0, 1, 5))
+        rest = plain.fraction(RestInstance(0, 0, 5, where))
+        assert hours.fraction(RestInstance(0, 0, 5, where)) == rest / 2
+        assert hours.fraction(HalfLineInstance(0, 0, 18, where)) == rest * 24 / 46
+    assert hours.fraction(PairInstance(0, 0, 1, 5)) == plain.fraction(PairInstance(0, 0, 1, 5))
 
 
 def test_two_values_are_one_contrast() -> None:
     flags = Family(outcomes=1, segments=(Segment(2), Segment(3)))
-    rest, pair = flags.fraction(Rest(0, 0, 0)), flags.fraction(Pair(0, 0, 0, 1))
+    rest, pair = flags.fraction(RestInstance(0, 0, 0)), flags.fraction(PairInstance(0, 0, 0, 1))
     summed = plan_millibits([2 * rest + pair])
-    for instance in (Rest(0, 0, 0), Rest(0, 0, 1), Pair(0, 0, 0, 1)):
+    for instance in (RestInstance(0, 0, 0), RestInstance(0, 0, 1), PairInstance(0, 0, 0, 1)):
         assert flags.millibits([instance]) == summed
-    assert flags.millibits([Rest(0, 1, 0)]) == plan_millibits([flags.fraction(Rest(0, 1, 0))])
+    assert flags.millibits([RestInstance(0, 1, 0)]) == plan_millibits(
+        [flags.fraction(RestInstance(0, 1, 0))]
+    )
 
 
 @pytest.mark.parametrize(
     ("instance", "text"),
     [
-        (Planned(1), "not one of the 1 declared"),
-        (Planned(0, ((1, 0), (0, 0))), "once, in the declared order"),
-        (Planned(0, ((0, 0), (0, 1))), "once, in the declared order"),
-        (Planned(0, ((0, 5),)), "value is 5"),
-        (Planned(0, contrast=1), "contrast is 1"),
-        (Average(0), "has no outcome"),
+        (PlannedInstance(1), "not one of the 1 declared"),
+        (PlannedInstance(0, ((1, 0), (0, 0))), "once, in the declared order"),
+        (PlannedInstance(0, ((0, 0), (0, 1))), "once, in the declared order"),
+        (PlannedInstance(0, ((0, 5),)), "value is 5"),
+        (PlannedInstance(0, contrast=1), "contrast is 1"),
+        (AverageInstance(0), "has no outcome"),
     ],
 )
 def test_what_is_no_instance_has_no_weight(instance: Instance, text: str) -> None:
@@ -177,14 +179,14 @@ def test_what_is_no_instance_has_no_weight(instance: Instance, text: str) -> Non
 @pytest.mark.parametrize(
     "instance",
     [
-        Average(2),
-        Average(0, ((0, 0), (1, 0), (2, 0))),
-        Average(0, ((0, 16),)),
-        Rest(0, 0, 3, (0, 4)),
-        Rest(0, 7, 0),
-        HalfLine(0, 0, 3),
-        Pair(0, 0, 3, 3),
-        Pair(0, 0, 4, 3),
+        AverageInstance(2),
+        AverageInstance(0, ((0, 0), (1, 0), (2, 0))),
+        AverageInstance(0, ((0, 16),)),
+        RestInstance(0, 0, 3, (0, 4)),
+        RestInstance(0, 7, 0),
+        HalfLineInstance(0, 0, 3),
+        PairInstance(0, 0, 3, 3),
+        PairInstance(0, 0, 4, 3),
     ],
 )
 def test_what_was_not_declared_has_no_weight(instance: Instance) -> None:

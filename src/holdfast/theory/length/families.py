@@ -34,15 +34,15 @@ from holdfast.theory.base.theorem import theorem
 from holdfast.theory.length.levels import option_millibits
 
 __all__ = [
-    "Average",
+    "AverageInstance",
     "Condition",
     "Family",
-    "HalfLine",
+    "HalfLineInstance",
     "Instance",
-    "Pair",
+    "PairInstance",
     "Pattern",
-    "Planned",
-    "Rest",
+    "PlannedInstance",
+    "RestInstance",
     "Segment",
     "average_weight",
     "group_weight",
@@ -52,9 +52,9 @@ __all__ = [
     "unplanned_millibits",
 ]
 
-PATTERN_DEPTH = 2  # factors at once, where nobody says how many
-PLANNED_WEIGHT = Fraction(1, 2)  # of the prior, where patterns alone are declared
-SEGMENTS_WEIGHT = Fraction(3, 4)  # where outcomes are
+_PATTERN_DEPTH = 2  # factors at once, where nobody says how many
+_PLANNED_WEIGHT = Fraction(1, 2)  # of the prior, where patterns alone are declared
+_SEGMENTS_WEIGHT = Fraction(3, 4)  # where outcomes are
 _AVERAGES, _RESTS, _PAIRS = Fraction(2, 5), Fraction(2, 5), Fraction(1, 5)
 _BY_CONDITIONS = (Fraction(1, 4), Fraction(1, 2), Fraction(1, 4))  # of averages: none, one, two
 _UNCONDITIONED = Fraction(3, 4)  # of rests and pairs; the others have one `where` besides
@@ -221,11 +221,11 @@ class Pattern:
     @property
     def tiers(self) -> int:
         """The deepest of its tiers."""
-        return min(PATTERN_DEPTH, len(self.factors)) if self.depth is None else self.depth
+        return min(_PATTERN_DEPTH, len(self.factors)) if self.depth is None else self.depth
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
+class PlannedInstance:
     """An instance of a pattern: one of its contrasts, in one value each of some factors."""
 
     pattern: int
@@ -234,7 +234,7 @@ class Planned:
 
 
 @dataclass(frozen=True, slots=True)
-class Average:
+class AverageInstance:
     """The average of an outcome, overall or where at most two segments have these values."""
 
     outcome: int
@@ -242,7 +242,7 @@ class Average:
 
 
 @dataclass(frozen=True, slots=True)
-class Rest:
+class RestInstance:
     """An outcome where a segment has this value against where it has another."""
 
     outcome: int
@@ -252,7 +252,7 @@ class Rest:
 
 
 @dataclass(frozen=True, slots=True)
-class HalfLine:
+class HalfLineInstance:
     """An outcome where an ordered segment is at this value or above it against where it is below.
 
     `value` is from 1 on: below the first there is nothing. Both directions are one contrast.
@@ -265,7 +265,7 @@ class HalfLine:
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class PairInstance:
     """An outcome in one value of a segment against another, `first` < `second`."""
 
     outcome: int
@@ -275,7 +275,9 @@ class Pair:
     where: Condition | None = None
 
 
-Instance: TypeAlias = Planned | Average | Rest | HalfLine | Pair
+Instance: TypeAlias = (
+    PlannedInstance | AverageInstance | RestInstance | HalfLineInstance | PairInstance
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,7 +315,7 @@ class Family:
             return Fraction(0)
         if self.weight is not None:
             return self.weight
-        return SEGMENTS_WEIGHT if self.outcomes else PLANNED_WEIGHT
+        return _SEGMENTS_WEIGHT if self.outcomes else _PLANNED_WEIGHT
 
     @property
     def unplanned_millibits(self) -> int:
@@ -333,22 +335,22 @@ class Family:
 
         They are one event, so they must be read as one part of a question.
         """
-        if not isinstance(instance, Rest | HalfLine | Pair):
+        if not isinstance(instance, RestInstance | HalfLineInstance | PairInstance):
             return (instance,)
         segment = self.segments[instance.segment]
         if segment.values != 2:
             return (instance,)
         place = (instance.outcome, instance.segment)
-        same: list[Instance] = [Rest(*place, value, instance.where) for value in (0, 1)]
-        same.append(Pair(*place, 0, 1, instance.where))
+        same: list[Instance] = [RestInstance(*place, value, instance.where) for value in (0, 1)]
+        same.append(PairInstance(*place, 0, 1, instance.where))
         if segment.ordered:
-            same.append(HalfLine(*place, 1, instance.where))
+            same.append(HalfLineInstance(*place, 1, instance.where))
         return tuple(same)
 
     def fraction(self, instance: Instance) -> Fraction:
         """The exact weight of an instance in the prior, by itself."""
         match instance:
-            case Planned():
+            case PlannedInstance():
                 return self._part(planned=True) * self._in_patterns(instance)
             case _ if self.outcomes:
                 return self._part(planned=False) * self._in_segments(instance)
@@ -359,7 +361,7 @@ class Family:
         declared = bool(self.patterns) if planned else bool(self.outcomes)
         return self.plan_weight * declared / (1 + both)
 
-    def _in_patterns(self, instance: Planned) -> Fraction:
+    def _in_patterns(self, instance: PlannedInstance) -> Fraction:
         if not 0 <= instance.pattern < len(self.patterns):
             raise InvalidArgument(
                 f"pattern {instance.pattern} is not one of the {len(self.patterns)} declared; "
@@ -372,10 +374,12 @@ class Family:
         tier = len(instance.conditions)
         return share * pattern_weight(pattern.factors, tier, pattern.tiers, pattern.contrasts)
 
-    def _in_segments(self, instance: Average | Rest | HalfLine | Pair) -> Fraction:
+    def _in_segments(
+        self, instance: AverageInstance | RestInstance | HalfLineInstance | PairInstance
+    ) -> Fraction:
         require.integer_between("outcome", instance.outcome, 0, self.outcomes - 1)
         values = [segment.values for segment in self.segments]
-        if isinstance(instance, Average):
+        if isinstance(instance, AverageInstance):
             _check_conditions(instance.conditions, values, len(_BY_CONDITIONS) - 1)
             chosen = [values[segment] for segment, _ in instance.conditions]
             return average_weight(self.outcomes, len(values), chosen)
@@ -387,13 +391,13 @@ class Family:
         ordered = self.segments[instance.segment].ordered
         many = (self.outcomes, len(values))
         match instance:
-            case Rest():
+            case RestInstance():
                 require.integer_between("value", instance.value, 0, V - 1)
                 return group_weight(*many, 2 * V if ordered else V, where=where)
-            case HalfLine():
+            case HalfLineInstance():
                 require.integer_between("value", instance.value, 1, V - 1 if ordered else 0)
                 return group_weight(*many, 2 * (V - 1), where=where)
-            case Pair():
+            case PairInstance():
                 require.integer_between("second", instance.second, 1, V - 1)
                 require.integer_between("first", instance.first, 0, instance.second - 1)
                 return group_weight(*many, V * (V - 1) // 2, pairs=True, where=where)
@@ -404,21 +408,21 @@ class Family:
             for tier in range(pattern.tiers + 1):
                 for conditions in _choices(pattern.factors, tier):
                     for contrast in range(pattern.contrasts):
-                        yield Planned(number, conditions, contrast)
+                        yield PlannedInstance(number, conditions, contrast)
         values = [segment.values for segment in self.segments]
         for outcome in range(self.outcomes):
             for chosen in range(len(_BY_CONDITIONS)):
                 for conditions in _choices(values, chosen):
-                    yield Average(outcome, conditions)
+                    yield AverageInstance(outcome, conditions)
             for place, segment in enumerate(self.segments):
                 further = [each for (each,) in _choices(values, 1) if each[0] != place]
                 for where in (None, *further):
                     for value in range(segment.values):
-                        yield Rest(outcome, place, value, where)
+                        yield RestInstance(outcome, place, value, where)
                     for value in range(1, segment.values if segment.ordered else 0):
-                        yield HalfLine(outcome, place, value, where)
+                        yield HalfLineInstance(outcome, place, value, where)
                     for first, second in combinations(range(segment.values), 2):
-                        yield Pair(outcome, place, first, second, where)
+                        yield PairInstance(outcome, place, first, second, where)
 
 
 def _count_choices(values: Sequence[int], chosen: int) -> int:
