@@ -16,8 +16,8 @@ from hypothesis import given, strategies as st
 
 from holdfast.errors import InvalidArgument
 from holdfast.theory.base.implied import (
-    Cut,
     ShownGates,
+    ThresholdCut,
     conjunction_implied,
     difference_implied,
     disjunction_implied,
@@ -112,7 +112,7 @@ def test_thresholds_and_quantiles_of_one_value(values: list[int], data: st.DataO
     draw = data.draw
     n = len(values)
 
-    def above(cut: Cut) -> Fraction:
+    def above(cut: ThresholdCut) -> Fraction:
         hit = [x > cut.constant or (x == cut.constant and not cut.strict) for x in values]
         return Fraction(sum(hit), n)
 
@@ -123,9 +123,9 @@ def test_thresholds_and_quantiles_of_one_value(values: list[int], data: st.DataO
         return next(Fraction(x) for x in sorted(values) if below(Fraction(x)) >= q)
 
     constants = st.fractions(-1, 7, max_denominator=2)
-    cuts = draw(st.lists(st.builds(Cut, constants, st.booleans()), max_size=4))
+    cuts = draw(st.lists(st.builds(ThresholdCut, constants, st.booleans()), max_size=4))
     released = {cut: around(above(cut), data) for cut in cuts}
-    cut = draw(st.builds(Cut, constants, st.booleans()))
+    cut = draw(st.builds(ThresholdCut, constants, st.booleans()))
     assert holds(above(cut), threshold_implied(cut, released))
 
     levels = st.fractions(Fraction(1, 8), Fraction(7, 8), max_denominator=8)
@@ -157,8 +157,11 @@ def test_contradictions_imply_nothing() -> None:
     assert intersection_implied([Interval(0, 0.25), Interval(0.5, 1)]) is None
     assert (
         threshold_implied(
-            Cut(Fraction(2)),
-            {Cut(Fraction(1)): Interval(0.0, 0.25), Cut(Fraction(3)): Interval(0.5, 1.0)},
+            ThresholdCut(Fraction(2)),
+            {
+                ThresholdCut(Fraction(1)): Interval(0.0, 0.25),
+                ThresholdCut(Fraction(3)): Interval(0.5, 1.0),
+            },
         )
         is None
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from holdfast.theory.base.implied import Cut
+from holdfast.theory.base.implied import ThresholdCut
 from holdfast.theory.base.intervals import Interval
 from tests.theory.rows import Domain, Golden
 
@@ -67,10 +67,10 @@ GOLDEN = [
     Golden(
         "threshold_implied",
         {
-            "cut": Cut(Fraction(5)),
+            "cut": ThresholdCut(Fraction(5)),
             "released": {
-                Cut(Fraction(3)): Interval(0.5, 0.75),
-                Cut(Fraction(5), strict=True): Interval(0.25, 0.625),
+                ThresholdCut(Fraction(3)): Interval(0.5, 0.75),
+                ThresholdCut(Fraction(5), strict=True): Interval(0.25, 0.625),
             },
         },
         (0.25, 0.75),

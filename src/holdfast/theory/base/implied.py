@@ -30,8 +30,8 @@ from holdfast.theory.base.safeside import float_above, float_below
 from holdfast.theory.base.theorem import theorem
 
 __all__ = [
-    "Cut",
     "ShownGates",
+    "ThresholdCut",
     "conjunction_implied",
     "difference_implied",
     "disjunction_implied",
@@ -181,7 +181,7 @@ def disjunction_implied(first: Interval, second: Interval) -> Interval | None:
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Cut:
+class ThresholdCut:
     """Where values are above: at `constant` or above it, or above it alone (`strict`)."""
 
     constant: Fraction
@@ -196,7 +196,9 @@ class Cut:
     "or shares of the same known rows",
     slack="none",
 )
-def threshold_implied(cut: Cut, released: Mapping[Cut, Interval]) -> Interval | None:
+def threshold_implied(
+    cut: ThresholdCut, released: Mapping[ThresholdCut, Interval]
+) -> Interval | None:
     """The share of values above a cut, from those above others; None if they contradict."""
     later = (_exact(interval.low) for each, interval in released.items() if each >= cut)
     earlier = (_exact(interval.high) for each, interval in released.items() if each <= cut)
@@ -283,7 +285,10 @@ class ShownGates:
 
     @classmethod
     def of(cls, shown: Iterable[tuple[Hashable, Hashable, Fraction | float]]) -> ShownGates:
-        """From (better, worse, margin): better > worse + margin was shown."""
+        """From (better, worse, margin): better > worse + margin was shown.
+
+        A released interval [l, h] of a difference shows every margin below l.
+        """
         margins: dict[tuple[Hashable, Hashable], Fraction] = {}
         for better, worse, margin in shown:
             if not math.isfinite(margin):

@@ -360,7 +360,9 @@ def gate_forecasters(
     """
     base = require.probability("base", base)
     least = _LEAST_OPEN if candidates is None else max(_LEAST, 0.05 / (candidates + 1))
-    number = None if stated is None else min(max(stated, _LEAST_STATED), _MOST)
+    number = None
+    if stated is not None:
+        number = min(max(require.between("stated", stated, 0.0, 1.0), _LEAST_STATED), _MOST)
     first = (base, number) if states else (base,)
     if number is not None and not states:
         raise InvalidArgument(
