@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os.path
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from holdfast import require
 from holdfast.data.design import design_of
@@ -21,11 +21,12 @@ from holdfast.data.sampling import Independent, Sampling, measured, sampling_of,
 from holdfast.data.scale_check import implausible_scales
 from holdfast.data.source import KnownTable
 from holdfast.errors import ImplausibleScale, InvalidArgument, SecondLedger
-from holdfast.guessers.guesser import Guesser, guessers_of
+from holdfast.guessers.guesser import guessers_of
 from holdfast.holdout.batch import require_claims
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.guess import other_rows, require_others, training_rows
 from holdfast.holdout.holdout import TIMEOUT, Holdout
+from holdfast.holdout.options import OpenOptions, takes
 from holdfast.holdout.planned_width import planned_for
 from holdfast.ledger.chain import canonical, now
 from holdfast.ledger.entries import Opening
@@ -78,38 +79,34 @@ def by_path(how: dict[str, Any], timeout: float) -> dict[str, Any] | None:
     return {**kept, **whole, "timeout": timeout}
 
 
+# Declarations that a ledger keeps as they are said.
+_COMPARED = (
+    "tolerance",
+    "questions",
+    "surprises",
+    "candidates",
+    "confidence_level",
+    "described",
+    "described_share",
+    "key",
+    "public",
+)
 _PRIVATE = ("private gaussian", "private laplace")  # their names; the first one is the default
 
 
+@takes(OpenOptions, shown=False)
 def open(
     data: Any = None,
     *,
     name: str | None = None,
     ledger: str | Path | None = None,
-    secret: str | Path | None = None,
-    tolerance: float | None = None,
     questions: int | None = None,
-    surprises: int | None = None,
-    candidates: int | None = None,
+    tolerance: float | None = None,
     confidence_level: float | None = None,
     sampling: str | Sampling | None = None,
     schema: Any = None,
-    design: Sequence[str] | None = None,
-    described: Describing | None = None,
-    described_share: float | None = None,
-    key: str | None = None,
-    public: Sequence[str] | None = None,
-    task: str | None = None,
-    mechanism: str | None = None,
-    options: Mapping[str, Any] | None = None,
-    private: bool = False,
     train: Any = None,
-    guesser: str | Guesser | None = None,
-    table: str | None = None,
-    separator: str | None = None,
-    null: str | Sequence[str] | None = None,
-    flags: Sequence[str] | None = None,
-    timeout: float = TIMEOUT,
+    **declared: Unpack[OpenOptions],
 ) -> Holdout:
     """Protect a table: every interval given for it stays true, all together.
 
@@ -159,29 +156,30 @@ def open(
     left to themselves ("training mean"), they guess. A new ledger learns from them the values of
     text columns that were not declared, writes them down, and depends on neither beside that.
     """
+    given: dict[str, Any] = dict(declared)
     name = None if name is None else require.text("name", name)
+    secret, table, guesser = given.get("secret"), given.get("table"), given.get("guesser")
     home = _home(data, name, ledger, secret)
-    timeout = require.between("timeout", timeout, 0.0, 1e6)
+    timeout = require.between("timeout", given.get("timeout", TIMEOUT), 0.0, 1e6)
+    own = {what: given.get(what) for what in Declarations.__slots__ if what in given}
+    for what in ("design", "public"):
+        if own.get(what) is not None:
+            own[what] = tuple(require.texts(what, own[what]))
+    mechanism, task, options = (given.get(what) for what in ("mechanism", "task", "options"))
     said = _Said(
         name,
         Declarations(
-            tolerance,
-            questions,
-            surprises,
-            confidence_level,
-            None if sampling is None else sampling_of(sampling),
-            None if design is None else tuple(require.texts("design", design)),
-            described,
-            described_share,
-            key,
-            None if public is None else tuple(require.texts("public", public)),
-            candidates,
+            **own,
+            questions=questions,
+            tolerance=tolerance,
+            confidence_level=confidence_level,
+            sampling=None if sampling is None else sampling_of(sampling),
         ),
         schema,
         None if mechanism is None else require.text("mechanism", mechanism),
         {} if options is None else require.mapping("options", options),
-        require.flag("private", private),
-        table_form(separator, null, flags),
+        require.flag("private", given.get("private", False)),
+        table_form(given.get("separator"), given.get("null"), given.get("flags")),
         None if task is None else require.text("task", task),
     )
     guessers = guessers_of(guesser, with_training=train is not None)
@@ -203,7 +201,7 @@ def open(
                     "promise holds for what is asked of both. Go on with one, and remove the "
                     "other.",
                     SecondLedger,
-                    stacklevel=2,
+                    stacklevel=3,
                 )
         if training is None and train is not None:
             key = transcript.opening.terms.key
@@ -280,11 +278,11 @@ def _made(
             f"the ledger {other!r} protects {what}: two ledgers have two budgets, and the promise "
             f"of each holds only for what is asked of it alone. Use that one instead.{hint}",
             SecondLedger,
-            stacklevel=3,
+            stacklevel=4,
         )
     if training is not None and opening.terms.alike_for(keyless=True):
         for contradiction in implausible_scales(training, opening.schema.scales):
-            warnings.warn(contradiction, ImplausibleScale, stacklevel=3)
+            warnings.warn(contradiction, ImplausibleScale, stacklevel=4)
     Store.create(home, lambda secret: _keyed(opening, secret, rows.content).body(), timeout)
     note_columns(home, rows.columns)
     return rows, training
@@ -435,15 +433,8 @@ def _comparable(
     yield "options", dict(said.options) or None, chosen.get("options", {})
     yield "name", said.name, opening.name
     yield "task", said.task, opening.task
-    yield "tolerance", declared.tolerance, terms.tolerance
-    yield "questions", declared.questions, terms.questions
-    yield "surprises", declared.surprises, terms.surprises
-    yield "candidates", declared.candidates, terms.candidates
-    yield "confidence_level", declared.confidence_level, terms.confidence_level
-    yield "described", declared.described, terms.described
-    yield "described_share", declared.described_share, terms.described_share
-    yield "key", declared.key, terms.key
-    yield "public", declared.public, terms.public
+    for what in _COMPARED:
+        yield what, getattr(declared, what), getattr(terms, what)
     for what, value in asdict(said.form).items():
         kept = getattr(opening.form, what)
         yield what, None if value == getattr(AS_USUAL, what) else value, kept
