@@ -89,6 +89,8 @@ _TYPES = {
     "Declaring": "`size`, `question`, `share`, `computed`, `bounds`, `train`, `code`, `why` and "
     "`asked_by`",
     "Describing": "exact, rounded or off",
+    "OpenOptions": "the rarer declarations of `open`, which its text lists; `guesser`, `table`, "
+    "`secret` and `timeout`",
     "Form": "oracle, pair or set",
     "Frame": "a pandas, Polars or pyarrow table",
     "HowToRead": "`format`, `score`, `filter`, `epochs`, `partial` and `missing` of `evals.read`",

@@ -88,7 +88,7 @@ def test_the_same_plan_again_says_how_described_questions_are_answered() -> None
         (("plan", "--rows", "100", "--questions", "5", "--sampling", "x:1"), 2, "sampling is"),
         (("plan", "--rows", "100", "--colour", "red"), 2, "--colour"),
         (("plan", "--rows", "100", "--tolerance", "0.01"), 3, "Possible:"),
-        (("plan", "--rows", "100", "--questions", "5", "--described", "x"), 2, "described is 'x'"),
+        (("plan", "--rows", "100", "--questions", "5", "--described", "x"), 2, "'x' is not one of"),
         (("plan", "--rows", "100", "--candidates", "5"), 2, "--gate goes with"),
         (("plan", "--rows", "100", "--gate"), 2, "--gate goes with"),
         (("plan", "--rows", "900", "--questions", "5", "--every"), 2, "give --chart too"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,13 +10,14 @@ import typer
 
 from holdfast.cli.commands import Json, app, read_bounds, show_json
 from holdfast.cli.elsewhere import again, anywhere, require_here, served, with_rows
-from holdfast.cli.init import Flag, Null, Separator, form_of_text, read_table
+from holdfast.cli.init import read_table
 from holdfast.cli.ledgers import Data, Name, TableName, looked_at, resumed
+from holdfast.cli.parameters import with_options
+from holdfast.holdout.options import TableFormOptions
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from holdfast.data.files import TableForm
     from holdfast.holdout.holdout import Holdout
 
 __all__ = ["attach", "columns", "promote"]
@@ -23,6 +25,7 @@ __all__ = ["attach", "columns", "promote"]
 
 @app.command(epilog="Example: holdfast attach reviews v7 predictions.csv --value predicted")
 @anywhere
+@with_options(TableFormOptions)
 def attach(
     name: Name,
     column: Annotated[str, typer.Argument(metavar="COLUMN", help="What questions call it.")],
@@ -50,12 +53,10 @@ def attach(
         typer.Option(metavar="D", help="Of what made values with protected columns: a model, say."),
     ] = None,
     asked_by: Annotated[str | None, typer.Option(metavar="WHO", help="Who attaches it.")] = None,
-    separator: Separator = None,
-    null: Null = None,
-    flag: Flag = None,
     data: Data = None,
     table: TableName = None,
     as_json: Json = False,
+    **form: Any,
 ) -> None:
     """Attach values that arrive later: predictions, scores.
 
@@ -66,14 +67,13 @@ def attach(
     """
     from holdfast.question.text import identifier
 
-    form = form_of_text(separator, null, flag)
-    written = {"--separator": separator, "--null": null, "--flag": flag}
+    written = {f"--{name.removesuffix('s')}": value for name, value in form.items()}
     require_here({"--digest": digest, "--asked-by": asked_by, **written})
     said: dict[str, Any] = {"key": key, "value": value, "bounds": read_bounds(bounds)}
     said |= {"missing": missing} | ({"digest": digest} if digest else {})
     said |= {"asked_by": asked_by} if asked_by else {}
     holdout = with_rows(name, data, table)
-    values = _read_as_its_keys(holdout, file, key, form) if any(written.values()) else file
+    values = _read_as_its_keys(holdout, file, key, form) if form else file
     found = holdout.attach(column, values, **said)
     if as_json:
         show_json(found.to_dict())
@@ -84,7 +84,7 @@ def attach(
 
 
 def _read_as_its_keys(
-    holdout: Holdout, file: str, key: str | None, form: TableForm
+    holdout: Holdout, file: str, key: str | None, form: Mapping[str, Any]
 ) -> pl.DataFrame:
     """The file of values, its keys of the type that the holdout's have."""
     own = holdout.opening.terms.key

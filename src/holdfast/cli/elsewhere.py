@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import ExitStack
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import wraps
-from inspect import Parameter, signature
+from inspect import Parameter
 from shlex import quote
-from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, ParamSpec
 
 import typer
 
 from holdfast.cli.commands import read_number
 from holdfast.cli.ledgers import opened
+from holdfast.cli.parameters import with_parameters
 from holdfast.errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -28,7 +29,6 @@ __all__ = [
     "require_at_the_rows",
     "require_here",
     "served",
-    "with_parameters",
     "with_rows",
 ]
 
@@ -67,28 +67,6 @@ def anywhere(command: Callable[_P, None]) -> Callable[_P, None]:
 
     option = Parameter("url", Parameter.KEYWORD_ONLY, default=None, annotation=_Url)
     return with_parameters(run, command, [option])
-
-
-def with_parameters(
-    run: Callable[_P, None], command: Callable[..., None], more: Sequence[Parameter]
-) -> Callable[_P, None]:
-    """Show a command with the parameters that another function has, and with `more`."""
-    known, hints = signature(command), get_type_hints(command, include_extras=True)
-    own = [
-        each.replace(annotation=hints[name])
-        for name, each in known.parameters.items()
-        if each.kind is not Parameter.VAR_KEYWORD
-    ]
-    parameters = [
-        each.replace(kind=Parameter.KEYWORD_ONLY) if each.default is not Parameter.empty else each
-        for each in own
-    ]
-    first = [each for each in parameters if each.kind is not Parameter.KEYWORD_ONLY]
-    rest = [each for each in parameters if each.kind is Parameter.KEYWORD_ONLY]
-    in_order = [*first, *more, *rest] if len(more) > 1 else [*first, *rest, *more]
-    run.__annotations__ = {each.name: each.annotation for each in in_order}
-    run.__signature__ = known.replace(parameters=in_order)  # type: ignore[attr-defined]
-    return run
 
 
 def served(name: str) -> ServedHoldout | None:

@@ -10,13 +10,16 @@ from typing import Annotated, Any
 import typer
 
 from holdfast.cli.commands import Json, app, read_number, show_json
-from holdfast.cli.init import Flag, Null, Separator, form_of_text, read_table
+from holdfast.cli.init import read_table
+from holdfast.cli.parameters import with_options
 from holdfast.errors import InvalidArgument
+from holdfast.holdout.options import TableFormOptions
 
 __all__ = ["probe"]
 
 
 @app.command(epilog="Example: holdfast probe train.py:learner rows.csv --score train.py:accuracy")
+@with_options(TableFormOptions)
 def probe(
     learner: Annotated[
         str, typer.Argument(help="FILE.py:FUNCTION, called as function(sample, rng).")
@@ -45,10 +48,8 @@ def probe(
     seed: Annotated[
         str, typer.Option(metavar="N", help="The same seed gives the same estimate.")
     ] = "2026",
-    separator: Separator = None,
-    null: Null = None,
-    flag: Flag = None,
     as_json: Json = False,
+    **form: Any,
 ) -> None:
     """Estimate how stable a learner is, and how much it overfits.
 
@@ -71,7 +72,7 @@ def probe(
     }
     found = probed(
         _function("learner", learner),
-        read_table(data, form_of_text(separator, null, flag)),
+        read_table(data, form),
         score=None if score is None else _function("score", score),
         view=None if view is None else _function("view", view),
         **numbers,

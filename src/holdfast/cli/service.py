@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import warnings
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -13,9 +12,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from holdfast.cli.commands import Json, app, read_number, show_json
-from holdfast.cli.init import init, introduction
-from holdfast.cli.ledgers import Name, resumed
+from holdfast.cli.init import DataFile, LearnBounds, NewName, introduction, protected
+from holdfast.cli.ledgers import Name, TableName, resumed
+from holdfast.cli.parameters import with_options
 from holdfast.errors import InvalidArgument, SecondLedger
+from holdfast.holdout.options import DeclareOptions, PromiseOptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -84,25 +85,34 @@ def _serve(folder: Any, said: dict[str, Any]) -> None:
     run(folder, settings, **agents)  # with /mcp, where its extra is installed
 
 
-def publish(name: str | None, data: str, folder: str, as_json: bool, **said: Any) -> None:
+@app.command(epilog="Example: holdfast publish hold.parquet --name flights --questions 500")
+@with_options(PromiseOptions, DeclareOptions)
+def publish(
+    data: DataFile,
+    name: NewName = None,
+    folder: _Folder = _FOLDER,
+    learn_bounds: LearnBounds = False,
+    table: TableName = None,
+    as_json: Json = False,
+    **declared: Any,
+) -> None:
     """Protect a table in the folder of a service, as init does.
 
     Text over the table's own columns is answered rounded, unless --described says otherwise, which
     leaves more for everything else. A table has one ledger: it is not published twice.
     """
-    from holdfast.cli.init import protected
     from holdfast.service.folder import Folder
 
     served = Folder.made(Path(folder))
     path = served.ledger(Path(data).stem if name is None else name)
     if path.stem in served.names:
         raise InvalidArgument(f"{path.stem!r} is published already; choose another --name.")
-    if said["described"] is None and not said["private"] and said["mechanism"] is None:
-        said["described"] = "rounded"
+    if not {"described", "private", "mechanism"} & declared.keys():
+        declared["described"] = "rounded"
     with warnings.catch_warnings():
         warnings.simplefilter("error", SecondLedger)
         try:
-            holdout = protected(path, data, **said)
+            holdout = protected(path, data, learn_bounds, **declared, table=table)
         except SecondLedger as second:
             raise InvalidArgument(
                 f"{second} A service has no second budget for a table: serve the folder of that "
@@ -111,7 +121,7 @@ def publish(name: str | None, data: str, folder: str, as_json: bool, **said: Any
     if as_json:
         show_json({"name": path.stem, "folder": folder, **holdout.budget.to_dict()})
         return
-    told = introduction(holdout, data, said["train"], said["schema"])
+    told = introduction(holdout, data, declared)
     typer.echo(f"Published {path.stem}: {holdout.rows:,} rows of {data}.\n")
     typer.echo(f"{told}\n\n{holdout.budget}")
     typer.echo(
@@ -119,24 +129,6 @@ def publish(name: str | None, data: str, folder: str, as_json: bool, **said: Any
         f"--folder {quote(folder)}"
     )
 
-
-def _as_init() -> None:
-    """Publish takes what init takes, and the folder: an option of one is an option of both."""
-    taken = dict(inspect.signature(init, eval_str=True).parameters)
-    del taken["ledger"]  # it is in the folder
-    taken["folder"] = inspect.Parameter(
-        "folder", inspect.Parameter.KEYWORD_ONLY, default=_FOLDER, annotation=_Folder
-    )
-    publish.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in taken.values()]
-    )
-    publish.__annotations__ = {name: each.annotation for name, each in taken.items()}
-    app.command(epilog="Example: holdfast publish hold.parquet --name flights --questions 500")(
-        publish
-    )
-
-
-_as_init()
 
 tokens = typer.Typer(no_args_is_help=True, help="Who may ask a service: create, list, revoke.")
 app.add_typer(tokens, name="token")

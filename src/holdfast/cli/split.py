@@ -9,8 +9,10 @@ import typer
 
 from holdfast import require
 from holdfast.cli.commands import Json, app, read_number, show_json
-from holdfast.cli.init import Flag, Null, Separator, form_of_text, read_table
+from holdfast.cli.init import read_table
+from holdfast.cli.parameters import with_options
 from holdfast.errors import InvalidArgument
+from holdfast.holdout.options import TableFormOptions
 
 __all__ = ["split"]
 
@@ -18,6 +20,7 @@ __all__ = ["split"]
 @app.command(
     epilog="Example: holdfast split flights.csv --train explore.parquet --hold protect.parquet"
 )
+@with_options(TableFormOptions)
 def split(
     data: Annotated[str, typer.Argument(metavar="DATA", help="A CSV or Parquet file.")],
     test_size: Annotated[
@@ -36,10 +39,8 @@ def split(
     hold: Annotated[
         str, typer.Option(metavar="FILE", help="Where the rows to protect go.")
     ] = "hold.parquet",
-    separator: Separator = None,
-    null: Null = None,
-    flag: Flag = None,
     as_json: Json = False,
+    **form: Any,
 ) -> None:
     """Divide a table: rows to explore, and rows to protect.
 
@@ -57,7 +58,7 @@ def split(
             )
     share: Any = read_number("test_size", test_size)
     seed: Any = read_number("random_state", random_state)
-    table = read_table(data, form_of_text(separator, null, flag))
+    table = read_table(data, form)
     parts = divided(table, share, seed, by=by)
     for part, target in zip(parts, targets, strict=True):
         part.write_parquet(target)

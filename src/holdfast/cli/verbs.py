@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import wraps
-from inspect import Parameter
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from holdfast.cli.commands import Json, app, read_bounds, read_number, show_json
+from holdfast.cli.commands import Json, app, read_number, show_json
 from holdfast.cli.elsewhere import (
     accepted_cost,
     again,
@@ -17,10 +14,10 @@ from holdfast.cli.elsewhere import (
     require_at_the_rows,
     require_here,
     served,
-    with_parameters,
     with_rows,
 )
 from holdfast.cli.ledgers import Data, Name, TableName, opened, resumed
+from holdfast.cli.parameters import typer_option, with_options
 from holdfast.errors import InvalidArgument
 from holdfast.holdout.options import (
     AcceptOption,
@@ -51,62 +48,9 @@ _QUESTION, _BY, _GUESS, _ACCEPT_COST = (
     option for _, option in fields_of(QuestionFields, GuessField, AcceptOption).values()
 )
 _QuestionText = Annotated[str, typer.Argument(metavar="QUESTION", help=_QUESTION.help)]
-_By = Annotated[
-    list[str] | None, typer.Option(metavar=_BY.metavar, help=f"{_BY.help} Repeat for two columns.")
-]
-_AcceptCost = Annotated[
-    str | None, typer.Option(metavar=_ACCEPT_COST.metavar, help=_ACCEPT_COST.help)
-]
+_By = Annotated[list[str] | None, typer_option("by", _BY)]
+_AcceptCost = Annotated[str | None, typer_option("accept_cost", _ACCEPT_COST)]
 _DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what it would cost; ask nothing.")]
-
-
-def _as_it_is(_: str, value: Any) -> Any:
-    return value
-
-
-_Better = Literal["higher", "lower"] | None
-# How the value of an option is typed, and how it is read.
-_TYPED: Mapping[Any, tuple[Any, Callable[[str, Any], Any]]] = {
-    str | None: (str | None, _as_it_is),
-    float | None: (str | None, read_number),
-    int | None: (str | None, read_number),
-    bool: (bool, _as_it_is),
-    _Better: (_Better, _as_it_is),
-    tuple[float, float] | None: (tuple[str, str] | None, lambda _, bounds: read_bounds(bounds)),
-}
-
-
-def _with_options(record: type) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command the options of a verb, as one record has them; it gets those that are said."""
-    kinds = fields_of(record)
-
-    def derived(command: Callable[..., None]) -> Callable[..., None]:
-        @wraps(command)
-        def run(*given: Any, **words: Any) -> None:
-            for name, (kind, _) in kinds.items():
-                _, read = _TYPED[kind]
-                value = read(name, words.pop(name))
-                if value is not None and value is not False:
-                    words[name] = value
-            command(*given, **words)
-
-        options = [
-            Parameter(
-                name,
-                Parameter.KEYWORD_ONLY,
-                default=False if kind is bool else None,
-                annotation=Annotated[
-                    _TYPED[kind][0],
-                    typer.Option(
-                        f"--{name.replace('_', '-')}", metavar=option.metavar, help=option.help
-                    ),
-                ],
-            )
-            for name, (kind, option) in kinds.items()
-        ]
-        return with_parameters(run, command, options)
-
-    return derived
 
 
 @app.command(
@@ -116,7 +60,7 @@ def _with_options(record: type) -> Callable[[Callable[..., None]], Callable[...,
     epilog="Example: holdfast ask flights \"avg(arr_delay > 15) where origin = 'JFK'\"",
 )
 @anywhere
-@_with_options(AskOptions)
+@with_options(AskOptions)
 def ask(
     name: Name,
     question: _QuestionText,
@@ -150,11 +94,11 @@ def ask(
     epilog='Example: holdfast check flights "avg(arr_delay > 15)" --guess 0.237 --why "baseline"',
 )
 @anywhere
-@_with_options(CheckOptions)
+@with_options(CheckOptions)
 def check(
     name: Name,
     question: _QuestionText,
-    guess: Annotated[str | None, typer.Option(metavar=_GUESS.metavar, help=_GUESS.help)] = None,
+    guess: Annotated[str | None, typer_option("guess", _GUESS)] = None,
     guess_from: Annotated[
         str | None, typer.Option(metavar="FILE", help="Other rows, to compute the guess from.")
     ] = None,
@@ -190,7 +134,7 @@ def check(
     epilog='Example: holdfast gate reviews "difference(v7 = label, v6 = label)" --at-least 0',
 )
 @anywhere
-@_with_options(GateOptions)
+@with_options(GateOptions)
 def gate(
     name: Name,
     question: Annotated[

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from holdfast import require
 from holdfast.data.design import design_of
@@ -21,11 +21,12 @@ from holdfast.data.sampling import Independent, Sampling, measured, sampling_of,
 from holdfast.data.scale_check import implausible_scales
 from holdfast.data.source import KnownTable
 from holdfast.errors import ImplausibleScale, InvalidArgument, SecondLedger
-from holdfast.guessers.guesser import Guesser, guessers_of
+from holdfast.guessers.guesser import guessers_of
 from holdfast.holdout.batch import require_claims
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.guess import other_rows, require_others, training_rows
 from holdfast.holdout.holdout import TIMEOUT, Holdout
+from holdfast.holdout.options import OpenOptions, takes
 from holdfast.holdout.planned_width import planned_for
 from holdfast.ledger.backend import LedgerHome
 from holdfast.ledger.chain import canonical, now
@@ -78,41 +79,37 @@ def by_path(how: dict[str, Any], timeout: float) -> dict[str, Any] | None:
     return {**kept, **whole, "timeout": timeout}
 
 
+# Declarations that a ledger keeps as they are said.
+_COMPARED = (
+    "tolerance",
+    "questions",
+    "surprises",
+    "candidates",
+    "confidence_level",
+    "described",
+    "described_share",
+    "key",
+    "public",
+)
 _PRIVATE = ("private gaussian", "private laplace")  # their names; the first one is the default
 
 
+@takes(OpenOptions, shown=False)
 def open(
     data: Any = None,
     *,
     name: str | None = None,
     ledger: str | Path | None = None,
-    secret: str | Path | None = None,
-    tolerance: float | None = None,
     questions: int | None = None,
-    surprises: int | None = None,
-    candidates: int | None = None,
+    tolerance: float | None = None,
     confidence_level: float | None = None,
     sampling: str | Sampling | None = None,
     schema: Any = None,
-    design: Sequence[str] | None = None,
     outcomes: Sequence[str] | None = None,
     segments: Sequence[str] | None = None,
     planned: Sequence[str] | None = None,
-    described: Describing | None = None,
-    described_share: float | None = None,
-    key: str | None = None,
-    public: Sequence[str] | None = None,
-    task: str | None = None,
-    mechanism: str | None = None,
-    options: Mapping[str, Any] | None = None,
-    private: bool = False,
     train: Any = None,
-    guesser: str | Guesser | None = None,
-    table: str | None = None,
-    separator: str | None = None,
-    null: str | Sequence[str] | None = None,
-    flags: Sequence[str] | None = None,
-    timeout: float = TIMEOUT,
+    **declared: Unpack[OpenOptions],
 ) -> Holdout:
     """Protect a table: every interval given for it stays true, all together.
 
@@ -136,6 +133,9 @@ def open(
     * `schema`: the bounds of columns, {name: (low, high)}, and perhaps their values and weights,
       or a TOML file with all that (see docs/bits.md); nothing of it may be taken from the protected
       rows: `holdfast.learn_schema` proposes it from others;
+    * `outcomes`: what is measured, such as "arr_delay > 15"; `segments`: the columns that it is cut
+      by, with declared values (see docs/bits.md); `planned`: questions such as "effect(well, arm)
+      by site": all of them cost few bits;
     * `design`: columns that somebody decided (arm, site, category, label): they become public, so
       that their groups have known sizes, and every promise is for the design as it is;
     * `described`: how questions are answered that are text over the table's own columns: "exact"
@@ -162,32 +162,33 @@ def open(
     left to themselves ("training mean"), they guess. A new ledger learns from them the values of
     text columns that were not declared, writes them down, and depends on neither beside that.
     """
+    given: dict[str, Any] = dict(declared)
     name = None if name is None else require.text("name", name)
+    secret, table, guesser = given.get("secret"), given.get("table"), given.get("guesser")
     home = _home(data, name, ledger, secret)
-    timeout = require.between("timeout", timeout, 0.0, 1e6)
+    timeout = require.between("timeout", given.get("timeout", TIMEOUT), 0.0, 1e6)
+    own = {what: given.get(what) for what in Declarations.__slots__ if what in given}
+    for what in ("design", "public"):
+        if own.get(what) is not None:
+            own[what] = tuple(require.texts(what, own[what]))
+    mechanism, task, options = (given.get(what) for what in ("mechanism", "task", "options"))
     families = {"outcomes": outcomes, "segments": segments, "planned": planned}
     said = _Said(
         name,
         Declarations(
-            tolerance,
-            questions,
-            surprises,
-            confidence_level,
-            None if sampling is None else sampling_of(sampling),
-            None if design is None else tuple(require.texts("design", design)),
-            described,
-            described_share,
-            key,
-            None if public is None else tuple(require.texts("public", public)),
-            candidates,
+            **own,
+            questions=questions,
+            tolerance=tolerance,
+            confidence_level=confidence_level,
+            sampling=None if sampling is None else sampling_of(sampling),
         ),
         schema,
         None if mechanism is None else require.text("mechanism", mechanism),
         {} if options is None else require.mapping("options", options),
-        require.flag("private", private),
-        table_form(separator, null, flags),
+        require.flag("private", given.get("private", False)),
+        table_form(given.get("separator"), given.get("null"), given.get("flags")),
         None if task is None else require.text("task", task),
-        {what: tuple(require.texts(what, given)) for what, given in families.items() if given},
+        {what: tuple(require.texts(what, each)) for what, each in families.items() if each},
     )
     guessers = guessers_of(guesser, with_training=train is not None)
     made = None if home.is_there() else _made(home, said, data, table, train, timeout)
@@ -208,7 +209,7 @@ def open(
                     "promise holds for what is asked of both. Go on with one, and remove the "
                     "other.",
                     SecondLedger,
-                    stacklevel=2,
+                    stacklevel=3,
                 )
         if training is None and train is not None:
             key = transcript.opening.terms.key
@@ -286,11 +287,11 @@ def _made(
             f"the ledger {other!r} protects {what}: two ledgers have two budgets, and the promise "
             f"of each holds only for what is asked of it alone. Use that one instead.{hint}",
             SecondLedger,
-            stacklevel=3,
+            stacklevel=4,
         )
     if training is not None and opening.terms.alike_for(keyless=True):
         for contradiction in implausible_scales(training, opening.schema.scales):
-            warnings.warn(contradiction, ImplausibleScale, stacklevel=3)
+            warnings.warn(contradiction, ImplausibleScale, stacklevel=4)
     Store.create(home, lambda secret: _keyed(opening, secret, rows.content).body(), timeout)
     note_columns(home, rows.columns)
     return rows, training
@@ -305,10 +306,10 @@ def _opening(home: LedgerHome, said: _Said, sample: Sample, training: Sample | N
     if sample.n < 2:
         raise InvalidArgument("the table has 1 row; a holdout needs at least 2.")
     schema = _declared(sample.types, said.schema, columns_with_missing(sample, sample.types))
-    schema = replace(schema, **said.families)
+    schema = schema.with_family(**said.families)
     if training is not None:
         schema = schema.learn(learnt_values(training, _uncategorised(schema)))
-    Prior(schema).family  # noqa: B018 - refused where it cannot be recognised
+    Prior(schema).require_family()
     declared = said.declarations
     sampling = measured(declared.sampling or Independent(), sample)
     design = design_of(sample, declared.design or (), sampling)
@@ -443,15 +444,8 @@ def _comparable(
     yield "options", dict(said.options) or None, chosen.get("options", {})
     yield "name", said.name, opening.name
     yield "task", said.task, opening.task
-    yield "tolerance", declared.tolerance, terms.tolerance
-    yield "questions", declared.questions, terms.questions
-    yield "surprises", declared.surprises, terms.surprises
-    yield "candidates", declared.candidates, terms.candidates
-    yield "confidence_level", declared.confidence_level, terms.confidence_level
-    yield "described", declared.described, terms.described
-    yield "described_share", declared.described_share, terms.described_share
-    yield "key", declared.key, terms.key
-    yield "public", declared.public, terms.public
+    for what in _COMPARED:
+        yield what, getattr(declared, what), getattr(terms, what)
     for what, value in asdict(said.form).items():
         kept = getattr(opening.form, what)
         yield what, None if value == getattr(AS_USUAL, what) else value, kept

@@ -1,4 +1,4 @@
-"""Options of the verbs: the one record from which every surface derives its own.
+"""Options of the verbs and of `open`: the one record from which every surface derives its own.
 
 Python and the client take the options as keyword arguments, REST as fields of a body, MCP as
 arguments of a tool, the command line as `--options`. `by` is a column and `asked_by` a person;
@@ -8,9 +8,11 @@ arguments of a tool, the command line as `--options`. `by` is a column and `aske
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import wraps
+from pathlib import Path
 from typing import Annotated, Any, Literal, ParamSpec, TypedDict, TypeVar, get_type_hints
 
 __all__ = [
@@ -22,11 +24,15 @@ __all__ = [
     "CheckOptions",
     "CheckSent",
     "CostOptions",
+    "DeclareOptions",
     "GateOptions",
     "GateSent",
     "GuessField",
+    "OpenOptions",
+    "PromiseOptions",
     "QuestionField",
     "QuestionFields",
+    "TableFormOptions",
     "VerbOption",
     "fields_of",
     "takes",
@@ -40,6 +46,7 @@ class VerbOption:
     help: str
     metavar: str | None = None
     longest: int | None = None  # characters of a text
+    flag: str | None = None  # on the command line, where it is not spelled as in Python
 
 
 class _Restricting(TypedDict, total=False):
@@ -188,6 +195,154 @@ class AcceptOption(TypedDict, total=False):
     ]
 
 
+# What is declared with a new ledger: `open`, `holdfast init`, `publish` and `plan` take it.
+
+
+class PromiseOptions(TypedDict, total=False):
+    """What is promised, and of which rows: parameters of `open` by themselves."""
+
+    questions: Annotated[int | None, VerbOption("How many will be asked; left out: open.", "N")]
+    tolerance: Annotated[
+        float | None, VerbOption("Promised half-width, as a part of the range: 0.025.", "X")
+    ]
+    confidence_level: Annotated[
+        float | None,
+        VerbOption("Probability that all intervals are true together (default 0.95).", "X"),
+    ]
+    sampling: Annotated[
+        Any,
+        VerbOption(
+            "How the rows came about: independent, clustered:COLUMN:LARGEST (rows of a unit, at "
+            "most) or clustered:COLUMN:fixed (unit sizes were decided), m-dependent:M, "
+            "dependency-graph:DEGREE, markov-chain:CONTRACTION or declared:SIGMA; to plan, "
+            "clustered:LARGEST or clustered:SIZE:fixed.",
+            "HOW",
+        ),
+    ]
+    schema: Annotated[
+        Any,
+        VerbOption(
+            "A TOML file with the bounds, scales, values and weights of columns, and favourites.",
+            "FILE",
+        ),
+    ]
+    outcomes: Annotated[
+        Sequence[str] | None,
+        VerbOption(
+            'What is measured, such as "arr_delay > 15": its averages and differences by segments '
+            "are cheap. Repeat for several.",
+            "VALUE",
+            flag="--outcome",
+        ),
+    ]
+    segments: Annotated[
+        Sequence[str] | None,
+        VerbOption(
+            "A column that it is cut by, with declared values. Repeat for several.",
+            "COLUMN",
+            flag="--segment",
+        ),
+    ]
+    planned: Annotated[
+        Sequence[str] | None,
+        VerbOption(
+            'A question that was planned, such as "effect(well, arm) by site". Repeat for several.',
+            "QUESTION",
+        ),
+    ]
+    train: Annotated[
+        Any, VerbOption("Other rows: values of text columns are learnt from them.", "FILE")
+    ]
+
+
+class TableFormOptions(TypedDict, total=False):
+    """How a table is written: what separates cells, what is missing, flags."""
+
+    separator: Annotated[
+        str | None,
+        VerbOption("Of CSV: what stands between cells, such as ; or tab.", "C"),
+    ]
+    null: Annotated[
+        str | Sequence[str] | None,
+        VerbOption(
+            "Of CSV: a text that stands for a missing value, such as NA. Repeat for several.",
+            "TEXT",
+        ),
+    ]
+    flags: Annotated[
+        Sequence[str] | None,
+        VerbOption(
+            "A column of 0 and 1 that is a condition: no and yes. Repeat for several.",
+            "COLUMN",
+            flag="--flag",
+        ),
+    ]
+
+
+class DeclareOptions(TableFormOptions, total=False):
+    """What else may be declared, once, when a ledger is made; `open` says more of each."""
+
+    surprises: Annotated[
+        int | None, VerbOption("Guesses expected to be refuted, of those questions.", "N")
+    ]
+    candidates: Annotated[
+        int | None, VerbOption("How many will be gated, at most; left out: open.", "N")
+    ]
+    design: Annotated[
+        Sequence[str] | None,
+        VerbOption(
+            "A column that somebody decided (arm, site, category, label); it becomes public. "
+            "Repeat for several.",
+            "COLUMN",
+        ),
+    ]
+    described: Annotated[
+        Literal["exact", "rounded", "off"] | None,
+        VerbOption("How questions are answered that are text over the table's columns."),
+    ]
+    described_share: Annotated[
+        float | None,
+        VerbOption("The part of the failure probability that is for them (default 0.4).", "X"),
+    ]
+    key: Annotated[
+        str | None,
+        VerbOption(
+            "A public column that names each row, so that columns can be attached later.", "COLUMN"
+        ),
+    ]
+    public: Annotated[
+        Sequence[str] | None,
+        VerbOption(
+            "A column that people know: the promise is for these items. Repeat for several.",
+            "COLUMN",
+        ),
+    ]
+    task: Annotated[
+        str | None,
+        VerbOption(
+            "What the rows are called together; it tells bare ids from those of another task.",
+            "NAME",
+        ),
+    ]
+    mechanism: Annotated[
+        str | None, VerbOption("How it answers: a name of `holdfast mechanisms`.", "NAME")
+    ]
+    options: Annotated[
+        Mapping[str, Any] | None,
+        VerbOption("An option of the mechanism. Repeat for several.", "KEY=VALUE", flag="--option"),
+    ]
+    private: Annotated[bool, VerbOption("Everything released is differentially private.")]
+
+
+class OpenOptions(DeclareOptions, total=False):
+    """What `open` takes beside its parameters: declarations, and how this process opens it."""
+
+    guesser: Any
+    table: str | None
+    secret: str | Path | None
+    timeout: float
+
+
 def fields_of(*records: type) -> dict[str, tuple[Any, VerbOption]]:
     """The options of some records by name: the type of each, and what it is for."""
     hints = [get_type_hints(record, include_extras=True) for record in records]
@@ -204,15 +359,15 @@ def fields_of(*records: type) -> dict[str, tuple[Any, VerbOption]]:
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 _RENAMED = {
-    "by": "the person who asks is asked_by=, and by= is a column",
-    "key": "the idempotency key of a call is request_key=, and key= is a column of keys",
+    "by": "the person who asks is asked_by=, and by= is a column.",
+    "key": "the idempotency key of a call is request_key=, and key= is a column of keys.",
 }
 
 
 def takes(
-    record: type | None = None, called: str | None = None
+    record: type | None = None, called: str | None = None, *, shown: bool = True
 ) -> Callable[[Callable[_P, _T]], Callable[_P, _T]]:
-    """Give a verb the options of a record: shown in its signature, and no others taken."""
+    """Give a verb the options of a record, and no others; `shown`, in its signature, too."""
 
     def with_options(verb: Callable[_P, _T]) -> Callable[_P, _T]:
         own, hints = inspect.signature(verb), {} if record is None else get_type_hints(record)
@@ -231,11 +386,16 @@ def takes(
         @wraps(verb)
         def checked(*given: _P.args, **options: _P.kwargs) -> _T:
             for name in options.keys() - known:
-                hint = f"; {_RENAMED[name]}" if name in _RENAMED else ""
-                raise TypeError(f"{called or verb.__name__}() takes no {name}={hint}.")
+                near = get_close_matches(name, known, n=1)
+                hint = _RENAMED.get(name) or (f"did you mean {near[0]}=?" if near else "")
+                taken = f"{called or verb.__name__}() takes no {name}="
+                raise TypeError(f"{taken}; {hint}" if hint else f"{taken}.")
             return verb(*given, **options)
 
-        checked.__signature__ = own.replace(parameters=[*kept, *options])  # type: ignore[attr-defined]
+        if shown:
+            checked.__signature__ = own.replace(  # type: ignore[attr-defined]
+                parameters=[*kept, *options]
+            )
         return checked
 
     return with_options

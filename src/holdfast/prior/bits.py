@@ -112,9 +112,13 @@ class Prior:
         """The statistic that a question means; to describe it, any `where` will do."""
         return bind(question, Table(self.schema, ANY_GROUP))
 
+    def require_family(self) -> None:
+        """Refuse a declared family of which something has no declared values, or no words."""
+        _ = self.family
+
     @property
     def family(self) -> DeclaredFamily | None:
-        """The declared family; refused where what it names has no declared values."""
+        """The declared family; None if there is none."""
         if not self._families:
             table = Table(self.schema, ANY_GROUP)
             self._families.append(DeclaredFamily.of(self.grammar.columns, table))

@@ -94,11 +94,7 @@ class Schema:
             more = source.declared
         else:
             more = read_declarations(source, self.types)
-        families: dict[str, Any] = {
-            name: tuple(dict.fromkeys((*getattr(self, name), *getattr(more, name))))
-            for name in ("outcomes", "segments", "planned")
-        }
-        return Schema(
+        declared = Schema(
             self.types,
             {**self.bounds, **more.bounds},
             {**self.values, **more.values},
@@ -107,7 +103,24 @@ class Schema:
             (*self.favourites, *more.favourites),
             tuple(name for name in self.learnt if name not in more.values),
             never_null={**self.never_null, **more.never_null},
-            **families,
+            outcomes=self.outcomes,
+            segments=self.segments,
+            planned=self.planned,
+        )
+        return declared.with_family(more.outcomes, more.segments, more.planned)
+
+    def with_family(
+        self,
+        outcomes: Iterable[str] = (),
+        segments: Iterable[str] = (),
+        planned: Iterable[str] = (),
+    ) -> Schema:
+        """This schema with more that is measured, cut by or planned."""
+        return replace(
+            self,
+            outcomes=tuple(dict.fromkeys((*self.outcomes, *outcomes))),
+            segments=tuple(dict.fromkeys((*self.segments, *segments))),
+            planned=tuple(dict.fromkeys((*self.planned, *planned))),
         )
 
     def learn(self, values: Mapping[str, Iterable[str]]) -> Schema:

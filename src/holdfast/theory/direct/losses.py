@@ -17,16 +17,9 @@ from numpy.typing import ArrayLike
 
 from holdfast import require
 from holdfast.errors import InvalidArgument
-from holdfast.theory.base.bets import (
-    Array,
-    StakeLadder,
-    Tally,
-    counted,
-    fixed_lower_odds,
-    level_share,
-)
+from holdfast.theory.base.bets import Array, StakeLadder, Tally, counted, fixed_lower_odds
 from holdfast.theory.base.intervals import Interval
-from holdfast.theory.base.safeside import largest_true, round_down, round_up
+from holdfast.theory.base.safeside import largest_true, level_share, round_down, round_up
 from holdfast.theory.base.theorem import theorem
 
 __all__ = [
