@@ -457,9 +457,12 @@ def _comparable(
     if said.schema is not None:
         stored = opening.schema
         nullable = [name for name, never in stored.never_null.items() if not never]
-        again = _declared(stored.types, said.schema, nullable)
+        again = _declared(stored.types, said.schema, nullable).with_family(**said.families)
         if again.values != stored.values:
             stored = stored.said  # who declares what was learnt says the same
         never_null = {name: stored.never_null.get(name, True) for name in again.never_null}
-        stored_facts = replace(stored, learnt=(), never_null=never_null).to_dict()
-        yield from ((what, value, stored_facts[what]) for what, value in again.to_dict().items())
+        facts = replace(stored, learnt=(), never_null=never_null).to_dict()
+        yield from ((what, value, facts.get(what)) for what, value in again.to_dict().items())
+    else:
+        for what, texts in said.families.items():
+            yield what, list(texts), list(getattr(opening.schema, what))
