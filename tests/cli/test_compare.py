@@ -35,7 +35,7 @@ def test_better_worse_and_cannot_tell(runs: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     first, *_, last = done.stdout.splitlines()
     assert re.match(r"B is better: \+24.0 points \[\d\d.\d, \d\d.\d\], p < 0.0001, 144 wins", first)
-    assert "A second look at these items? --ledger bench" in last
+    assert "A second look at these items? `--ledger bench`" in last
     done = holdfast("compare", "better.csv", "main.csv", cwd=runs)
     assert done.returncode == 6
     assert done.stdout.startswith("B is worse: -24.0 points")

@@ -68,6 +68,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     said.write_csv(folder / "predictions.csv")
     said.rename({"v6": "right"}).write_csv(folder / "scores.csv")
     said.rename({"predicted": "right"}).write_csv(folder / "scores-9.csv")
+    runs = pl.DataFrame({"id": range(200), "category": ["math", "code"] * 100})
+    runs.with_columns(right=pl.col("id") % 3 > 0).write_csv(folder / "main.csv")
+    runs.with_columns(right=pl.col("id") % 9 > 0).write_csv(folder / "candidate.csv")
     pl.DataFrame({"x": rng.random(300).round(3)}).write_csv(folder / "rows.csv")
     (folder / "train.py").write_text(
         "def learner(rows, rng):\n    return round(float(rows['x'].mean()), 1)\n\n\n"

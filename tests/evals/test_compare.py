@@ -50,6 +50,9 @@ def test_the_verdict_is_said_first() -> None:
         "B is better: +3.1 points [1.5, 4.9], p = 0.00016, 48 wins, 17 losses of 1,000 items",
         "A: 71.7 %; B: 74.8 %. The difference is B less A, 95 % sure, for items drawn like these.",
         "With this many items a gain of 2.4 points would be seen 4 times in 5.",
+        "",
+        "This is true of one look. A second look at these items? `--ledger bench` (in Python "
+        "`holdfast.EvalGate`) counts it.",
     ]
     assert found.verdict == "better"
     assert found.interval == paired_score_interval(N, 48, 17, math.log(1 - 0.95))

@@ -235,6 +235,28 @@ def test_plain_tables(tmp_path: Path) -> None:
         assert named.items == ("a", "b", "c")
 
 
+def test_cells_of_csv_are_what_an_engine_takes_them_for(tmp_path: Path) -> None:
+    """Read without one, by types that all cells of a column have."""
+    path = tmp_path / "a.csv"
+    path.write_text(
+        '\ufeffid,"a ""question"", quoted",whole,part,flag,text,none\r\n'
+        '007,"one,\ntwo",1, 0.5,TRUE,1,\r\n12,,0,1e-1,false,x,\r\n\r\n-3,b,,,True,,\r\n',
+        encoding="utf-8",
+        newline="",
+    )
+    for score, numbers in {"whole": (1, 0), "part": (0.5, 0.1), "flag": (1, 0, 1)}.items():
+        known = evals.read(path, score=score, missing="wrong").by_item()
+        assert known == {7: numbers[0], 12: numbers[1], -3: (*numbers, 0)[2]}
+    frame = pl.read_csv(path, infer_schema_length=None, truncate_ragged_lines=True)
+    assert frame["id"].drop_nulls().to_list() == [7, 12, -3]
+    for score in ("text", "none"):
+        with pytest.raises(HoldfastError, match=f"there is no score '{score}'"):
+            evals.read(path, score=score)
+    path.write_text("id,acc,acc\n1,0,1\n")
+    with pytest.raises(HoldfastError, match="cannot be read as CSV"):
+        evals.read(path)
+
+
 def test_a_column_of_epochs(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("id,epoch,acc\na,1,1\na,2,0\nb,1,1\nb,2,1\n")

@@ -28,7 +28,7 @@ _NOT_SHOWN = 5
 _ITEM = "item"
 
 
-@app.command(epilog="Example: holdfast compare main.eval candidate.eval --by category")
+@app.command(epilog="Example: holdfast compare main.csv candidate.csv --by category")
 def compare(
     a: Annotated[
         str, typer.Argument(metavar="A", help="A log or file of scores: what is there now.")
@@ -126,9 +126,6 @@ def compare(
         show_json(comparison.to_dict())
     else:
         typer.echo(str(comparison))
-        typer.echo(
-            "\nThis is true of one look. A second look at these items? --ledger bench counts it."
-        )
     raise typer.Exit(_EXIT[comparison.verdict])
 
 

@@ -37,7 +37,7 @@ __all__ = [
     "without_password",
 ]
 
-_SCORES = (".eval", ".json", ".jsonl", ".csv", ".parquet")  # as files of other tools are called
+_SCORES = (".eval", ".jsonl", ".csv", ".parquet")  # as files of other tools are called
 
 Name = Annotated[
     str,

@@ -17,6 +17,10 @@ __all__ = ["ComparedRun", "Comparison", "PairedDifference", "item_list", "p_text
 _SHOWN = 3
 _LONGEST_SHOWN = 40
 _SMALLEST_P = 1e-4
+_ONE_LOOK = (
+    "This is true of one look. A second look at these items? `--ledger bench` (in Python "
+    "`holdfast.EvalGate`) counts it."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,7 +283,7 @@ class Comparison:
             wide = [max(map(len, column)) for column in zip(*table, strict=True)]
             lines += ["", *("  ".join(map(str.ljust, row, wide)).rstrip() for row in table)]
             lines += [self.together]
-        return "\n".join(lines)
+        return "\n".join([*lines, "", _ONE_LOOK])
 
     __repr__ = __str__
 
@@ -316,7 +320,7 @@ class Comparison:
                 "",
                 self.together,
             ]
-        return "\n".join([*lines, ""])
+        return "\n".join([*lines, "", _ONE_LOOK, ""])
 
     def _score(self, mean: float) -> str:
         return f"{100 * mean:.1f} %" if self.overall.in_points else f"{mean:.4g}"

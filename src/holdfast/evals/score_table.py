@@ -66,10 +66,10 @@ def _typed(cells: Sequence[str]) -> Sequence[Any]:
 
     An empty cell is none of them, and missing.
     """
-    told = [cell for cell in cells if cell]
+    bare = [cell.strip() for cell in cells]
     for pattern, read in _CELLS:
-        if all(map(pattern.fullmatch, told)):
-            return [read(cell) if cell else None for cell in cells]
+        if all(pattern.fullmatch(cell) for cell in bare if cell):
+            return [read(cell) if cell else None for cell in bare]
     return [cell or None for cell in cells]
 
 
@@ -142,11 +142,12 @@ def _item_column(source: Source | Frame, names: Sequence[str]) -> str:
     for name in _ITEMS:
         if name in names:
             return name
-    if len(names) == 1 and ";" in names[0]:
-        raise InvalidArgument(
-            f"{source.what} has one column, {names[0][:_LONGEST_SHOWN]!r}, which looks like "
-            "several separated by ';'; write it with commas."
-        )
+    for mark in (";", "\t"):
+        if len(names) == 1 and mark in names[0]:
+            raise InvalidArgument(
+                f"{source.what} has one column, {names[0][:_LONGEST_SHOWN]!r}, which looks like "
+                f"several separated by {mark!r}; write it with commas."
+            )
     raise InvalidArgument(
         f"{source.what} has no column of items ({', '.join(_ITEMS)}); name the one that has them: "
         "key= (--key)."
