@@ -21,6 +21,7 @@ from holdfast.theory.direct.losses import (
     r2_interval,
     root_interval,
 )
+from holdfast.theory.direct.paired import sign_test_log_p
 from tests.theory.direct.worlds import coin, miss, shrunk
 
 LAWS = ("loss_ratio_lower", "moment_upper", "positive_mean_lower")
@@ -107,6 +108,18 @@ def test_width_of_r2() -> None:
     seen = 1 - losses.sum() / base.sum()
     assert low < seen < high
     assert high - low < 0.115
+
+
+def test_closer_on_more_rows_goes_round_in_a_circle() -> None:
+    """Each of three models is closer than the next on two rows of three: such verdicts may never
+    be chained, as differences of means may.
+    """
+    kinds = np.array([[1, 2, 3], [2, 3, 1], [3, 1, 2]]).T  # a model's absolute residuals
+    a, b, c = np.repeat(kinds, 100, axis=1)
+    for first, second in ((a, b), (b, c), (c, a)):
+        closer, further = int((first < second).sum()), int((first > second).sum())
+        assert sign_test_log_p(closer, further) < math.log(1e-7)
+    assert a.mean() == b.mean() == c.mean()
 
 
 pairs = st.lists(st.tuples(st.floats(0, 1), st.floats(0, 3)), min_size=1, max_size=30)

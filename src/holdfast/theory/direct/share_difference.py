@@ -84,7 +84,7 @@ def _order(n1: int, i: Array | np.float64, n2: int, j: Array | np.float64, z: fl
     "Clopper and Pearson's ends at q/80 each is above p1 - p2 with probability at most q = "
     "e^{log_q}.",
     domain="0 <= i <= n1, 0 <= j <= n2, log_q <= 0 (above ln 1/4 it is taken as that)",
-    slack="1.03-1.06 times the normal half-width at the same level from 400 rows a group on",
+    slack="1.01-1.06 times the normal half-width at the same level from 400 rows a group on",
 )
 def share_difference_lower(n1: int, i: int, n2: int, j: int, log_q: float) -> float:
     """A lower bound on p1 - p2, rounded down to the end of a bracket; -1 if a group is empty.

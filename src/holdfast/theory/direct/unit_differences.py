@@ -223,8 +223,8 @@ def within_units_interval(
 def unit_floor(difference: float, units: int, log_p: float) -> Interval:
     """What no valid interval for sampled units can exclude, around a difference that was found.
 
-    One unit in e = 1 - (2 e^{log_p}/2)^(1/U) of the population may be all against it, as
-    `outlier_floor_mass` says of rows.
+    A share e = 1 - p^(1/U) of the population's units, p = e^{log_p}, may be all against it and in
+    no sample, as `outlier_floor_mass` says of rows. Say it beside an interval of few units.
     """
     difference = require.between("difference", difference, -1.0, 1.0)
     e = outlier_floor_mass(units, level_share(log_p))
