@@ -80,8 +80,8 @@ def from_python(what: str, values: Sequence[object]) -> pl.Series:
         raise InvalidArgument(f"{what} holds no value at all; {_WHAT_IS_READ}.")
     dtype = _DTYPES.get(frozenset(types))
     if dtype is None:
-        found = " and ".join(sorted(_NAMES.get(each, each.__name__) for each in types))
-        raise InvalidArgument(f"{what} holds {found} values; {_WHAT_IS_READ}.")
+        kinds = " and ".join(sorted(_NAMES.get(each, each.__name__) for each in types))
+        raise InvalidArgument(f"{what} holds {kinds} values; {_WHAT_IS_READ}.")
     if len(types) == 2 and any(isinstance(each, int) and abs(each) > _EXACT for each in values):
         raise InvalidArgument(
             f"{what} mixes numbers with whole numbers beyond 2^53, which would lose digits; make "
@@ -120,8 +120,8 @@ def _one_zero(numbers: pl.Series) -> pl.Series:
     return pl.select(chosen.alias(numbers.name)).to_series()
 
 
-def _beyond(what: str, found: str) -> InvalidArgument:
-    return InvalidArgument(f"{what} holds {found}; {_WHAT_IS_READ}, that 64 bits can hold.")
+def _beyond(what: str, value: str) -> InvalidArgument:
+    return InvalidArgument(f"{what} holds {value}; {_WHAT_IS_READ}, that 64 bits can hold.")
 
 
 # Values for the rows of a table, in whatever form somebody brings them.
@@ -153,14 +153,14 @@ class Fields:
         key = self.key or order.name
         if key not in names:
             raise InvalidArgument(f"values has no keys: {no_column(key, names)}")
-        others = [each for each in names if each != key]
-        if self.value is None and len(others) == 1:
-            return key, others[0]
+        other_columns = [each for each in names if each != key]
+        if self.value is None and len(other_columns) == 1:
+            return key, other_columns[0]
         value = self.value or self.name
-        if value not in others:
+        if value not in other_columns:
             raise InvalidArgument(
-                f"values has no one column to take: {no_column(value, others)} Name the one that "
-                "is meant: value= (--value)."
+                f"values has no one column to take: {no_column(value, other_columns)} Name the one "
+                "that is meant: value= (--value)."
             )
         return key, value
 
@@ -190,16 +190,16 @@ def brought(given: object, order: KeyOrder, fields: Fields) -> Brought:
     return Brought(None, _in_order(given)) if frame is None else _from_frame(frame, order, fields)
 
 
-def _in_order(given: object) -> pl.Series:
+def _in_order(content: object) -> pl.Series:
     """Values without keys."""
-    if isinstance(given, pl.Series):
-        return _own(typed(_VALUES, given))
-    if isinstance(given, list | tuple | range):
-        return from_python(_VALUES, given)
-    if hasattr(given, "__array__"):
-        return _from_array(_as_array(given))
+    if isinstance(content, pl.Series):
+        return _own(typed(_VALUES, content))
+    if isinstance(content, list | tuple | range):
+        return from_python(_VALUES, content)
+    if hasattr(content, "__array__"):
+        return _from_array(_as_array(content))
     raise InvalidArgument(
-        f"values is a {type(given).__name__}; give a mapping from keys to values, a table with a "
+        f"values is a {type(content).__name__}; give a mapping from keys to values, a table with a "
         "column of keys, a list or array in the order of keys, or a CSV, Parquet or JSONL file."
     )
 
@@ -224,13 +224,13 @@ def _own(series: pl.Series) -> pl.Series:
     return owned(series.to_frame()).to_series()
 
 
-def _as_array(given: object) -> NDArray[Any]:
+def _as_array(content: object) -> NDArray[Any]:
     try:
-        return np.asanyarray(given)
+        return np.asanyarray(content)
     except Exception:  # whatever the library of that array raises
         raise InvalidArgument(
-            f"values is a {type(given).__name__} that cannot be read as an array; make it a numpy "
-            "array, or a list."
+            f"values is a {type(content).__name__} that cannot be read as an array; make it a "
+            "numpy array, or a list."
         ) from None
 
 
@@ -273,14 +273,14 @@ def _from_pandas(given: Any, order: KeyOrder, fields: Fields) -> Brought:
 
 
 def _from_file(path: Path, order: KeyOrder, fields: Fields) -> Brought:
-    read = _READERS.get(path.suffix.lower())
-    if read is None:
+    reader = _READERS.get(path.suffix.lower())
+    if reader is None:
         raise InvalidArgument(
             f"values is the file {str(path)!r}, which ends in {path.suffix or 'nothing'}; CSV "
             "(.csv), Parquet (.parquet) and JSON lines (.jsonl) are read."
         )
     try:
-        return read(path, order, fields)
+        return reader(path, order, fields)
     except (InvalidArgument, MemoryError):
         raise
     except (Exception, pl.exceptions.PanicException):  # whatever a broken file makes Polars raise
@@ -420,9 +420,9 @@ def _require_kept(texts: pl.Series, order: KeyOrder) -> None:
         )
 
 
-def _aligned(found: Brought, order: KeyOrder) -> pl.Series:
+def _aligned(content: Brought, order: KeyOrder) -> pl.Series:
     """The values in the order of keys, NULL where there is none."""
-    keys, values = found.keys, found.values
+    keys, values = content.keys, content.values
     if keys is None:
         if len(values) != len(order.keys):
             raise InvalidArgument(
@@ -441,19 +441,20 @@ def _aligned(found: Brought, order: KeyOrder) -> pl.Series:
     return values.gather(places)
 
 
-def share_differing(one: ColumnValues, other: ColumnValues) -> float:
+def share_differing(first: ColumnValues, second: ColumnValues) -> float:
     """The share of rows in which two *submitted* columns differ; it needs no data, and is free.
 
     Two missing values are equal, whole numbers and doubles are compared as questions compare them.
     Never for values computed from protected rows: there it would be a free answer about the sample.
     """
-    if one.order.digest != other.order.digest:
+    if first.order.digest != second.order.digest:
         raise InvalidArgument("the two columns have different keys; compare columns of one table.")
-    if one.type.kind is not other.type.kind:
+    if first.type.kind is not second.type.kind:
         raise InvalidArgument(
-            f"one column is {one.type} and the other is {other.type}; compare columns of one type."
+            f"one column is {first.type} and the other is {second.type}; compare columns of one "
+            "type."
         )
-    pair = [one.values, other.values]
-    if one.type.kind is ValueKind.NUMBER:
+    pair = [first.values, second.values]
+    if first.type.kind is ValueKind.NUMBER:
         pair = [values.cast(pl.Float64) for values in pair]
-    return int(pair[0].ne_missing(pair[1]).sum()) / len(one.values)
+    return int(pair[0].ne_missing(pair[1]).sum()) / len(first.values)

@@ -80,8 +80,8 @@ class ColumnDigests:
         counts = {name: np.unique(words[name], return_counts=True)[1] for name in self._types}
         many = [
             name
-            for name, found in counts.items()
-            if (len(found) - 1) / 2 * math.log2(max(2, frame.height)) >= _LEAST_BITS
+            for name, count in counts.items()
+            if (len(count) - 1) / 2 * math.log2(max(2, frame.height)) >= _LEAST_BITS
         ]
         names = [
             name

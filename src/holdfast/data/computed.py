@@ -118,14 +118,14 @@ def computed_values(
     """The function's values for all rows of the table. Only ever called behind the door."""
     low, high = function.bounds
     keys: list[pl.Series] = []
-    found: list[pl.Series] = []
+    columns: list[pl.Series] = []
     for frame in plain_frames(sample.frames(list(dict.fromkeys((order.name, *function.columns))))):
         values = values_of_batch(function, frame)
-        known = np.where(np.isfinite(values), np.clip(values, low, high) + 0.0, np.nan)
+        numbers = np.where(np.isfinite(values), np.clip(values, low, high) + 0.0, np.nan)
         keys.append(frame[order.name])
-        found.append(pl.Series(known, nan_to_null=True))
+        columns.append(pl.Series(numbers, nan_to_null=True))
     places = order.places.among(pl.concat(keys))
-    in_order = pl.concat(found).gather(places)
+    in_order = pl.concat(columns).gather(places)
     return ColumnValues(order, in_order == 1.0 if type_ is ColumnType.BOOLEAN else in_order)
 
 

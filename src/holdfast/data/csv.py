@@ -40,17 +40,17 @@ def scan_csv(
     A column whose type is `known` is read as that: whatever else it holds ends the reading. Of the
     others all rows are looked at, so that no later row can surprise a question.
     """
-    return pl.scan_csv(list(paths), schema=_schema(paths, form, known), **_written(form))
+    return pl.scan_csv(list(paths), schema=_schema(paths, form, known), **_reader_options(form))
 
 
 def misread(
     paths: Sequence[str], form: TableForm, known: Mapping[str, ColumnType]
 ) -> tuple[str, ColumnType] | None:
     """A column that cannot be read as what it is said to be, and what all rows look like."""
-    for name, dtype in _found(paths, form, None).items():
-        kind, read = column_type(dtype), _read_as(name, form, known)
-        numbers = kind is ColumnType.INTEGER and read == pl.Float64()
-        if name in known and not (numbers or read in (dtype, pl.String(), None)):
+    for name, dtype in _inferred_types(paths, form, None).items():
+        kind, wanted = column_type(dtype), _read_as(name, form, known)
+        numbers = kind is ColumnType.INTEGER and wanted == pl.Float64()
+        if name in known and not (numbers or wanted in (dtype, pl.String(), None)):
             return name, kind
     return None
 
@@ -59,16 +59,16 @@ def _schema(
     paths: Sequence[str], form: TableForm, known: Mapping[str, ColumnType]
 ) -> dict[str, pl.DataType]:
     if not known:
-        found = _found(paths, form, None)
-        _require_separated(paths[0], list(found))
-        return found
-    first = _found(paths, form, _FIRST_ROWS)
+        inferred = _inferred_types(paths, form, None)
+        _require_separated(paths[0], list(inferred))
+        return inferred
+    first = _inferred_types(paths, form, _FIRST_ROWS)
     schema = {
         name: dtype if column_type(dtype) is known.get(name) else _read_as(name, form, known)
         for name, dtype in first.items()
     }
-    found = _found(paths, form, None) if None in schema.values() else {}
-    return {name: found[name] if dtype is None else dtype for name, dtype in schema.items()}
+    inferred = _inferred_types(paths, form, None) if None in schema.values() else {}
+    return {name: inferred[name] if dtype is None else dtype for name, dtype in schema.items()}
 
 
 def _require_separated(path: str, names: Sequence[str]) -> None:
@@ -88,15 +88,17 @@ def _read_as(name: str, form: TableForm, known: Mapping[str, ColumnType]) -> pl.
     return _READ_AS.get(known.get(name, ColumnType.OTHER))
 
 
-def _found(paths: Sequence[str], form: TableForm, rows: int | None) -> dict[str, pl.DataType]:
+def _inferred_types(
+    paths: Sequence[str], form: TableForm, rows: int | None
+) -> dict[str, pl.DataType]:
     """What the first rows, or all, look like."""
     scan = pl.scan_csv(
-        list(paths), infer_schema_length=rows, try_parse_dates=True, **_written(form)
+        list(paths), infer_schema_length=rows, try_parse_dates=True, **_reader_options(form)
     )
     return dict(scan.collect_schema())
 
 
-def _written(form: TableForm) -> dict[str, Any]:
+def _reader_options(form: TableForm) -> dict[str, Any]:
     return {"separator": form.separator, "null_values": list(form.null) or None}
 
 

@@ -68,10 +68,10 @@ class DatabaseUrl:
                 f"{what} is no address of a database; write it as postgresql://USER@HOST/DATABASE, "
                 "with / @ ? # of a name or a password as %2F %40 %3F %23."
             )
-        given = [pair.partition("=") for pair in parts.query.split("&") if pair]
-        own = {unquote(name): unquote(value) for name, _, value in given if unquote(name) in ours}
-        theirs = [each for each in given if unquote(each[0]) not in ours]
-        public = [each for each in given if unquote(each[0]) not in _SECRETS]
+        pairs = [pair.partition("=") for pair in parts.query.split("&") if pair]
+        own = {unquote(name): unquote(value) for name, _, value in pairs if unquote(name) in ours}
+        theirs = [each for each in pairs if unquote(each[0]) not in ours]
+        public = [each for each in pairs if unquote(each[0]) not in _SECRETS]
         user, at, host = parts.netloc.rpartition("@")
         shown = parts._replace(
             netloc=f"{user.partition(':')[0]}{at}{host}",
@@ -91,9 +91,9 @@ class DatabaseUrl:
         """The passwords in the address, as they are written there and as they are meant."""
         parts = urlsplit(self.whole)
         pairs = [pair.partition("=") for pair in parts.query.split("&")]
-        written = [value for name, _, value in pairs if unquote(name) in _SECRETS]
-        written.append(parts.netloc.rpartition("@")[0].partition(":")[2])
-        return [each for text in written for each in (text, unquote(text)) if each]
+        passwords = [value for name, _, value in pairs if unquote(name) in _SECRETS]
+        passwords.append(parts.netloc.rpartition("@")[0].partition(":")[2])
+        return [each for text in passwords for each in (text, unquote(text)) if each]
 
 
 def is_database_url(text: object) -> bool:
@@ -124,8 +124,8 @@ def connected(url: DatabaseUrl, name: str, **settings: str) -> psycopg.Connectio
 
 def reason_of(error: Exception, url: DatabaseUrl) -> str:
     """What an error of the database says, in one line, without the SQL and without passwords."""
-    said = getattr(getattr(error, "diag", None), "message_primary", None) or str(error)
-    told = " ".join(said.split()).rstrip(".")
+    message = getattr(getattr(error, "diag", None), "message_primary", None) or str(error)
+    reason = " ".join(message.split()).rstrip(".")
     for secret in url.secrets:
-        told = told.replace(secret, "***")
-    return told or type(error).__name__
+        reason = reason.replace(secret, "***")
+    return reason or type(error).__name__

@@ -85,8 +85,8 @@ class Design:
     def combinations(self, columns: Sequence[str]) -> list[tuple[DesignValue, ...]]:
         """What design columns have together, in order; where one is missing it is left out."""
         places = [self.columns.index(column) for column in columns]
-        found = {tuple(cell[place] for place in places) for cell in self.cells}
-        return sorted((values for values in found if None not in values), key=in_order)
+        chosen = {tuple(cell[place] for place in places) for cell in self.cells}
+        return sorted((values for values in chosen if None not in values), key=in_order)
 
     def group(self, condition: Expression) -> Group:
         """The rows for which a condition about design columns holds."""
@@ -199,10 +199,10 @@ def _sizes(sample: Sample, names: Sequence[str], unit: str | None) -> pl.DataFra
     """Rows by cell and sampling unit; refused when there are too many cells to write down."""
     import polars as pl
 
-    counted = value_counts(sample, names if unit is None else [*names, unit])
+    counts = value_counts(sample, names if unit is None else [*names, unit])
     cell = pl.struct(pl.col(f"v{place}").alias(name) for place, name in enumerate(names))
     unit_of = pl.lit(0) if unit is None else pl.col(f"v{len(names)}")
-    sizes = counted.select(cell=cell, unit=unit_of, rows="rows")
+    sizes = counts.select(cell=cell, unit=unit_of, rows="rows")
     count = sizes["cell"].n_unique()
     if count > MOST_CELLS:
         raise InvalidArgument(
@@ -217,5 +217,5 @@ def _sizes(sample: Sample, names: Sequence[str], unit: str | None) -> pl.DataFra
 
 def group_sizes(sample: Sample, columns: Sequence[str]) -> Mapping[tuple[DesignValue, ...], int]:
     """How many rows have each combination of values; rows that miss one of them are left out."""
-    counted = value_counts(sample, columns).drop_nulls()
-    return {tuple(values): rows for *values, rows in counted.iter_rows()}
+    counts = value_counts(sample, columns).drop_nulls()
+    return {tuple(values): rows for *values, rows in counts.iter_rows()}

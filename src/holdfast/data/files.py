@@ -76,13 +76,13 @@ def file_stamps(paths: Iterable[Path]) -> tuple[FileStamp, ...]:
 
 def _stamp(path: str) -> FileStamp:
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except OSError:
         raise DataChanged(
             f"the file {path!r} is gone or cannot be looked at; put it back, or open the ledger "
             "with the table's new place."
         ) from None
-    return FileStamp(path, found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
+    return FileStamp(path, status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,10 +175,10 @@ class TableForm:
     flags: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        found = self.separator
-        if len(found) != 1 or not found.isascii() or found in _NO_SEPARATOR:
+        sign = self.separator
+        if len(sign) != 1 or not sign.isascii() or sign in _NO_SEPARATOR:
             raise InvalidArgument(
-                f"separator is {found!r}; it must be one character that stands between cells, "
+                f"separator is {sign!r}; it must be one character that stands between cells, "
                 "such as ';' or a tab, and neither a quote nor the end of a line."
             )
 
@@ -194,10 +194,10 @@ class TableForm:
     @classmethod
     def read(cls, body: Mapping[str, Any]) -> TableForm:
         """What `body` wrote."""
-        found = body.get("form")
-        if found is None:
+        form = body.get("form")
+        if form is None:
             return AS_USUAL
-        return cls(found["separator"], tuple(found["null"]), tuple(found["flags"]))
+        return cls(form["separator"], tuple(form["null"]), tuple(form["flags"]))
 
 
 AS_USUAL = TableForm()

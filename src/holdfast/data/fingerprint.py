@@ -94,19 +94,19 @@ def fingerprint(
     What `also` is to be made of its batches is made in the same scan, where there are any.
     """
     types = dict(sorted(sample.types.items()))
-    found = sample.word_sums() if isinstance(sample, SummingWords) else None
-    if found is None:
-        found = WordSums()
+    total = sample.word_sums() if isinstance(sample, SummingWords) else None
+    if total is None:
+        total = WordSums()
         for frame in sample.frames(list(types)):
             cells = {name: cell_words(frame[name], type_) for name, type_ in types.items()}
             lanes = _mixed_rows(cells, types, frame.height)
-            found = added_words(found, WordSums(frame.height, *(int(each.sum()) for each in lanes)))
+            total = added_words(total, WordSums(frame.height, *(int(each.sum()) for each in lanes)))
             if also is not None:
                 also(frame, cells)
-    sums = [found.first, found.second]
-    content = {"columns": list(types.items()), "rows": found.rows, "sums": sums, "version": 1}
-    written = json.dumps(content, sort_keys=True, separators=(",", ":"))
-    return blake2b(written.encode(), digest_size=16).hexdigest()
+    sums = [total.first, total.second]
+    content = {"columns": list(types.items()), "rows": total.rows, "sums": sums, "version": 1}
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    return blake2b(text.encode(), digest_size=16).hexdigest()
 
 
 def added_words(left: WordSums, right: WordSums) -> WordSums:
@@ -188,8 +188,8 @@ def _as_text(series: pl.Series) -> pl.Series:
         return series.cast(pl.String)
     if series.dtype == pl.Time:
         return series.dt.to_string("%H:%M:%S%.9f").str.strip_chars_end("0").str.strip_chars_end(".")
-    written = series.to_frame("value").to_struct("row").struct.json_encode()
-    return pl.select(pl.when(series.is_not_null()).then(written)).to_series()
+    texts = series.to_frame("value").to_struct("row").struct.json_encode()
+    return pl.select(pl.when(series.is_not_null()).then(texts)).to_series()
 
 
 def _text_words(series: pl.Series) -> list[NDArray[np.uint64]]:
@@ -200,7 +200,7 @@ def _text_words(series: pl.Series) -> list[NDArray[np.uint64]]:
     distinct = series.unique().drop_nulls()
     contents = (each.encode() if isinstance(each, str) else each for each in distinct)
     digests = [b"\0" * 16, *(blake2b(each, digest_size=16).digest() for each in contents)]
-    known = np.frombuffer(b"".join(digests), dtype="<u8").reshape(-1, 2)
+    words = np.frombuffer(b"".join(digests), dtype="<u8").reshape(-1, 2)
     numbers = pl.Series(range(1, len(distinct) + 1), dtype=pl.UInt32)
     places = series.replace_strict(distinct, numbers, default=0, return_dtype=pl.UInt32)
-    return list(known[places.fill_null(0).to_numpy()].T)
+    return list(words[places.fill_null(0).to_numpy()].T)

@@ -105,8 +105,8 @@ def histograms(
             counts[place] += np.bincount(bins, minlength=size + 1)[:size]
             totals[place] += int(own.sum())
     return [
-        histogram_of(value, found, total)
-        for found, total, (value, _) in zip(counts, totals, asked, strict=True)
+        histogram_of(value, bins_of_value, total)
+        for bins_of_value, total, (value, _) in zip(counts, totals, asked, strict=True)
     ]
 
 
@@ -207,28 +207,30 @@ def value_counts(sample: Sample, columns: Sequence[str]) -> pl.DataFrame:
 
     keys = {f"v{place}": name for place, name in enumerate(columns)}
     if isinstance(sample, Counting):
-        found = sample.value_counts(columns)
-        return _added_up([*keys], found.with_columns(told_apart(v, found.schema[v]) for v in keys))
+        counts = sample.value_counts(columns)
+        return _added_up(
+            [*keys], counts.with_columns(told_apart(v, counts.schema[v]) for v in keys)
+        )
 
-    def counted(frame: pl.DataFrame) -> pl.DataFrame:
+    def count_batch(frame: pl.DataFrame) -> pl.DataFrame:
         values = (told_apart(name, frame.schema[name]).alias(v) for v, name in keys.items())
         return frame.select(values).group_by([*keys]).agg(rows=pl.len().cast(int))
 
-    return summed_by([*keys], map(counted, sample.frames(list(dict.fromkeys(columns)))))
+    return summed_by([*keys], map(count_batch, sample.frames(list(dict.fromkeys(columns)))))
 
 
 def summed_by(keys: Sequence[str], parts: Iterable[pl.DataFrame]) -> pl.DataFrame:
     """The sums of all other columns for each combination of the keys; NULL is one value."""
     import polars as pl
 
-    held: list[pl.DataFrame] = []
+    waiting_parts: list[pl.DataFrame] = []
     waiting = 0
     for part in parts:
-        held.append(part)
+        waiting_parts.append(part)
         waiting += part.height
-        if waiting > max(_MOST_WAITING, 2 * held[0].height):
-            held, waiting = [_added_up(keys, pl.concat(held))], 0
-    return _added_up(keys, pl.concat(held))
+        if waiting > max(_MOST_WAITING, 2 * waiting_parts[0].height):
+            waiting_parts, waiting = [_added_up(keys, pl.concat(waiting_parts))], 0
+    return _added_up(keys, pl.concat(waiting_parts))
 
 
 def _added_up(keys: Sequence[str], parts: pl.DataFrame) -> pl.DataFrame:

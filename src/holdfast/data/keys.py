@@ -86,16 +86,16 @@ class Places:
         self._keys = keys.rename("key")
         self._last: tuple[pl.Series, pl.Series] | None = None
 
-    def among(self, others: pl.Series) -> pl.Series:
+    def among(self, keys: pl.Series) -> pl.Series:
         """The place of each key in `others`, which has each key once; NULL where it is not."""
         last = self._last
-        if last is not None and last[0].equals(others):
+        if last is not None and last[0].equals(keys):
             return last[1]
-        require_unique(others)
-        table = others.to_frame("key").with_row_index("place")
-        found = self._keys.to_frame().join(table, on="key", how="left", maintain_order="left")
-        self._last = others, found["place"]
-        return found["place"]
+        require_unique(keys)
+        table = keys.to_frame("key").with_row_index("place")
+        places = self._keys.to_frame().join(table, on="key", how="left", maintain_order="left")
+        self._last = keys, places["place"]
+        return places["place"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,10 +122,10 @@ def key_order(sample: Sample, key: str) -> KeyOrder:
             f"key is column {key!r}, which is {sample.types[key]}; choose a column of whole "
             "numbers or text with another value in every row."
         )
-    read = [
+    columns = [
         frame.select(plain(key, frame.schema[key])).to_series() for frame in sample.frames([key])
     ]
-    return ordered(key, pl.concat(read))
+    return ordered(key, pl.concat(columns))
 
 
 def ordered(name: str, keys: pl.Series) -> KeyOrder:
@@ -164,14 +164,14 @@ def _doubled(keys: pl.Series) -> pl.Series | None:
 
 def named_keys(keys: pl.Series, one: str, many: str) -> str:
     """How many keys, a verb that fits, and the first three of them."""
-    shown: Sequence[Any] = keys.head(_SHOWN).to_list()
-    listed = ", ".join(_cut(repr(key)) for key in shown)
+    examples: Sequence[Any] = keys.head(_SHOWN).to_list()
+    listed = ", ".join(_cut(repr(key)) for key in examples)
     more = ", ..." if len(keys) > _SHOWN else ""
     return f"{plural(len(keys), 'key')} ({listed}{more}) {one if len(keys) == 1 else many}"
 
 
-def _cut(written: str) -> str:
-    return written if len(written) <= _LONGEST_SHOWN else f"{written[:_LONGEST_SHOWN]}..."
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."
 
 
 # What may be put beside the rows of a table, by its key.
@@ -191,12 +191,12 @@ _Beside = TypeVar("_Beside", bound=_Keyed)
 
 def needed(joined: Sequence[_Beside], columns: Iterable[str]) -> list[_Beside]:
     """What must be joined to have these columns, in its order: a key may have been joined too."""
-    wanted, found = set(columns), []
+    wanted, joins = set(columns), []
     for beside in reversed(joined):
         if not beside.columns.isdisjoint(wanted):
-            found.append(beside)
+            joins.append(beside)
             wanted.add(beside.key)
-    return found[::-1]
+    return joins[::-1]
 
 
 def require_joinable(types: Mapping[str, ColumnType], key: str, frame: pl.DataFrame) -> None:

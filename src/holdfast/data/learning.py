@@ -47,9 +47,9 @@ class _LearntRange(tuple[float, float]):
 
     @classmethod
     def of(cls, ends: tuple[float, float], rows: Sample) -> _LearntRange:
-        found = cls(ends)
-        found.rows = rows
-        return found
+        learnt = cls(ends)
+        learnt.rows = rows
+        return learnt
 
 
 def learnt_from(schema: object) -> list[Sample]:
@@ -92,7 +92,7 @@ def learnt_schema(
     wanted = list(sample.types) if named is None else named
     values = learnt_values(sample, wanted)
     learnt = {
-        **{name: _LearntValues(found, sample) for name, found in values.items()},
+        **{name: _LearntValues(categories, sample) for name, categories in values.items()},
         **{name: _LearntRange.of(ends, sample) for name, ends in _ranges(sample, wanted, levels)},
     }
     left = [name for name in named or () if name not in learnt]
@@ -108,22 +108,22 @@ def learnt_schema(
 def learnt_values(sample: Sample, columns: Iterable[str]) -> dict[str, tuple[str, ...]]:
     """The categories of text columns, sorted; without those that look like names or free text."""
     text = [name for name in columns if sample.types.get(name) is ColumnType.TEXT]
-    found = {name: _categories(sample, name) for name in text}
-    return {name: values for name, values in found.items() if values}
+    categories = {name: _categories(sample, name) for name in text}
+    return {name: values for name, values in categories.items() if values}
 
 
 def _categories(sample: Sample, column: str) -> tuple[str, ...]:
     import polars as pl
 
-    found: set[str] = set()
+    values: set[str] = set()
     rows = 0
     for frame in sample.frames([column]):
         texts = frame[column].cast(pl.String).drop_nulls()
         rows += len(texts)
-        found.update(texts.unique().to_list())
-        if len(found) > MOST_VALUES:
+        values.update(texts.unique().to_list())
+        if len(values) > MOST_VALUES:
             return ()
-    return tuple(sorted(found)) if len(found) < rows else ()
+    return tuple(sorted(values)) if len(values) < rows else ()
 
 
 def _ranges(

@@ -17,10 +17,10 @@ _AT_ONCE = 64  # columns of one scan
 def columns_with_missing(sample: Sample, columns: Iterable[str]) -> list[str]:
     """Those of the columns that hold NULL or NaN; one whose type no question can use is passed."""
     usable = [name for name in columns if sample.types[name].kind is not None]
-    found: list[str] = []
+    incomplete: list[str] = []
     for start in range(0, len(usable), _AT_ONCE):
         names = usable[start : start + _AT_ONCE]
         missing = (build.is_null(Column(name, sample.types[name])) for name in names)
         totals = sample.sums([condition_row(each) for each in missing])
-        found += [name for name, total in zip(names, totals, strict=True) if total]
-    return found
+        incomplete += [name for name, total in zip(names, totals, strict=True) if total]
+    return incomplete

@@ -93,13 +93,13 @@ def part_sums(
     for frame in sample.frames(list(types)):
         for lane, words in zip(lanes, row_words(frame, types), strict=True):
             lane.append(words)
-        for found, counted in zip(steps, steps_of_frame(frame, rows), strict=True):
-            found.append(counted)
+        for batches, batch in zip(steps, steps_of_frame(frame, rows), strict=True):
+            batches.append(batch)
     (order,) = random_orders(np.concatenate(lanes[0]), np.concatenate(lanes[1]), key)
     size = sample.n // parts
     totals = []
-    for found, (row, part) in zip(steps, asked, strict=True):
-        chosen = np.concatenate(found)[order[(part - 1) * size : part * size]]
+    for batches, (row, part) in zip(steps, asked, strict=True):
+        chosen = np.concatenate(batches)[order[(part - 1) * size : part * size]]
         total, _ = row.grid.moments(int(chosen.sum()), 0)
         totals.append(total)
     return totals
@@ -193,18 +193,18 @@ class Shuffled:
             dtype=np.uint64,
         )
         cuts = [
-            [0, *np.searchsorted(_read(file, start, size)["ticket"], bounds).tolist(), size]
+            [0, *np.searchsorted(_read_rows(file, start, size)["ticket"], bounds).tolist(), size]
             for start, size in zip(starts, self._runs, strict=True)
         ]
         for number in range(len(self._runs)):
             yield np.concatenate(
                 [
-                    _read(file, start + cut[number], cut[number + 1] - cut[number])
+                    _read_rows(file, start + cut[number], cut[number + 1] - cut[number])
                     for start, cut in zip(starts, cuts, strict=True)
                 ]
             )
 
 
-def _read(file: IO[bytes], start: int, size: int) -> NDArray[Any]:
+def _read_rows(file: IO[bytes], start: int, size: int) -> NDArray[Any]:
     file.seek(_ROW.itemsize * start)
     return np.frombuffer(file.read(_ROW.itemsize * size), _ROW)

@@ -75,8 +75,8 @@ class RowContents:
                 mixed(frame.select(chosen).hash_rows().to_numpy())
                 for frame in plain_frames(self.sample.frames(list(types)))
             ]
-            found = np.concatenate(parts)
-            self._kept = dict(types), most, found[found <= np.uint64(most)]
+            words = np.concatenate(parts)
+            self._kept = dict(types), most, words[words <= np.uint64(most)]
         return self._kept[2]
 
 
@@ -85,11 +85,11 @@ def unexplained_overlap(protected: RowContents, others: Sample) -> int:
     import numpy as np
     import polars as pl
 
-    kept = protected.sample
-    types = _shared_types(kept, others)
+    sample = protected.sample
+    types = _shared_types(sample, others)
     if not types:
         return 0
-    most = min(2**64 - 1, 2**64 * MOST_HASHES // (kept.n + others.n))
+    most = min(2**64 - 1, 2**64 * MOST_HASHES // (sample.n + others.n))
     hashes = (protected.hashes(types, most), RowContents(others).hashes(types, most))
     rows = pl.DataFrame(
         {
@@ -103,10 +103,10 @@ def unexplained_overlap(protected: RowContents, others: Sample) -> int:
     ours, theirs = (counts[name].to_numpy().astype(np.int64) for name in ("ours", "theirs"))
     shared = (ours > 0) & (theirs > 0)
     alarming = shared.any() and (
-        log_chance_of_balance(ours, theirs, kept.n, others.n) <= _LOG_FALSE_ALARM
+        log_chance_of_balance(ours, theirs, sample.n, others.n) <= _LOG_FALSE_ALARM
         or (
             max(ours.max(), theirs.max()) == 1
-            and _is_identified(kept, others, _naming(types, protected.key), int(shared.sum()))
+            and _is_identified(sample, others, _naming(types, protected.key), int(shared.sum()))
         )
     )
     return int(theirs[shared].sum()) if alarming else 0
@@ -121,10 +121,10 @@ def _shared_types(protected: Sample, others: Sample) -> dict[str, ColumnType]:
     """The columns that both have, but for row numbers and what no question reads."""
     types = {}
     for name in sorted(protected.types.keys() & others.types.keys()):
-        own, other = protected.types[name], others.types[name]
-        if own is other and own is not ColumnType.OTHER:
+        own, training = protected.types[name], others.types[name]
+        if own is training and own is not ColumnType.OTHER:
             types[name] = own
-        elif own.kind is other.kind is ValueKind.NUMBER:
+        elif own.kind is training.kind is ValueKind.NUMBER:
             types[name] = ColumnType.FLOAT
     whole = [name for name, type_ in types.items() if type_ is ColumnType.INTEGER]
     for sample in (others, protected):
@@ -162,11 +162,13 @@ def log_chance_of_balance(
     several = totals[totals > 1]
     if not len(several):
         return 0.0
-    times, counted = np.unique(several, return_counts=True)
+    times, frequencies = np.unique(several, return_counts=True)
     even = np.bincount(totals[balanced], minlength=int(times[-1]) + 1)[times]
     return min(
         math.log(t * (t - 1)) + _log_chance_of_splits(t, contents, split, n, m)
-        for t, contents, split in zip(times.tolist(), counted.tolist(), even.tolist(), strict=True)
+        for t, contents, split in zip(
+            times.tolist(), frequencies.tolist(), even.tolist(), strict=True
+        )
     )
 
 

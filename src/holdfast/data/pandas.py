@@ -65,5 +65,5 @@ def _column(name: str, series: pd.Series[Any]) -> pl.Series:
 def _with_nulls(series: pl.Series, missing: Any) -> pl.Series:
     import polars as pl
 
-    kept = pl.when(pl.Series("missing", missing).not_()).then(series)
-    return pl.select(kept.alias(series.name)).to_series()
+    values = pl.when(pl.Series("missing", missing).not_()).then(series)
+    return pl.select(values.alias(series.name)).to_series()

@@ -53,8 +53,8 @@ def cleaned(name: str, dtype: pl.DataType) -> pl.Expr:
             return _in_calendar(column).cast(pl.Datetime("us"))
         case ColumnType.DATETIME:
             since_epoch = _microseconds(column, dtype)
-            known = since_epoch.is_between(_FIRST, _LAST)
-            return pl.when(known).then(since_epoch).cast(pl.Datetime("us"))
+            in_range = since_epoch.is_between(_FIRST, _LAST)
+            return pl.when(in_range).then(since_epoch).cast(pl.Datetime("us"))
         case _:
             return column
 
@@ -94,8 +94,8 @@ def _microseconds(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
         case pl.Datetime(time_unit="ns"):
             return since_epoch // 1_000
         case pl.Datetime(time_unit="ms"):
-            known = since_epoch.is_between(_FIRST // 1_000, _LAST // 1_000)
-            return pl.when(known).then(since_epoch) * 1_000
+            in_range = since_epoch.is_between(_FIRST // 1_000, _LAST // 1_000)
+            return pl.when(in_range).then(since_epoch) * 1_000
         case _:
             return since_epoch
 

@@ -292,16 +292,16 @@ class PolarsSample:
             return
         if self._holding(columns) is not None:
             return
-        known = [] if self._held is None else self._held.columns
-        both = sorted({*known, *columns})
+        columns_held = [] if self._held is None else self._held.columns
+        both = sorted({*columns_held, *columns})
         wanted = both if self._n * len(both) <= _HELD_VALUES else columns
         self._held = None
         if wanted and self._n * len(wanted) <= _HELD_VALUES:
             with reading():
-                found = self._frame.select(wanted).collect(engine="streaming")
-                if found.height != self._n:
+                frame = self._frame.select(wanted).collect(engine="streaming")
+                if frame.height != self._n:
                     raise EOFError
-            self._held = found
+            self._held = frame
 
     def _holding(self, columns: Sequence[str]) -> pl.DataFrame | None:
         """What is held of files, if it has these columns."""
@@ -311,9 +311,9 @@ class PolarsSample:
 
     def _table(self, columns: Sequence[str]) -> pl.LazyFrame:
         """A frame that has these columns: what was joined is joined only if it is needed."""
-        held = self._holding(columns)
-        if held is not None:
-            return held.lazy()
+        columns_held = self._holding(columns)
+        if columns_held is not None:
+            return columns_held.lazy()
         table = self._frame
         hidden = "k" * (1 + max(map(len, self._dtypes), default=0))  # no column has such a name
         for beside in needed(self._beside, columns):
@@ -324,10 +324,10 @@ class PolarsSample:
 
     def _sums(self, rows: Sequence[tuple[RowValue, Expression]]) -> list[Moments]:
         frame, codes = self._codes(rows)
-        found = self._collected(frame.select(_ROWS, *(code.sum() for code in codes)))
+        totals = self._collected(frame.select(_ROWS, *(code.sum() for code in codes)))
         return [
             ((total - self._n * _code_of_low(row)) % 2**64, 0)
-            for (row, _), total in zip(rows, found, strict=True)
+            for (row, _), total in zip(rows, totals, strict=True)
         ]
 
     def _moments(self, rows: Sequence[tuple[RowValue, Expression]]) -> list[Moments]:
@@ -362,8 +362,8 @@ class PolarsSample:
 
     @property
     def _in_memory(self) -> bool:
-        held = self._held is not None or self._eager is not None
-        return held and self._n <= _STREAMING_ROWS
+        is_held = self._held is not None or self._eager is not None
+        return is_held and self._n <= _STREAMING_ROWS
 
     def _cleaned(self, column: str) -> pl.Expr:
         """The column as row expressions see it; what a frame in memory holds is looked at once."""
@@ -381,10 +381,10 @@ class PolarsSample:
                 result = frame.collect(engine="in-memory", optimizations=_AS_WRITTEN)
             else:
                 result = frame.collect(engine="streaming")
-            rows, *found = result.row(0)
+            rows, *totals = result.row(0)
             if rows != self._n:
                 raise EOFError
-        return found
+        return totals
 
 
 def in_batches(frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:
@@ -398,7 +398,7 @@ def coded(
     rows: Sequence[tuple[RowValue, Expression]],
 ) -> tuple[pl.LazyFrame, list[pl.Expr]]:
     """A frame over the columns of a table, and over it the codes of every row value."""
-    code, steps = _written(tuple(rows))
+    code, steps = _codes_of(tuple(rows))
     frame = table.select(cleaned_column(column).alias(name) for column, name in code.names.items())
     for stage in code.stages:
         frame = frame.with_columns(value.alias(name) for name, value in stage.items())
@@ -422,7 +422,7 @@ def _steps(row: RowValue, codes: pl.Series) -> NDArray[np.int64]:
 
 
 @lru_cache(maxsize=1)  # what is prepared without rows is counted over all rows next
-def _written(
+def _codes_of(
     rows: tuple[tuple[RowValue, Expression], ...],
 ) -> tuple[WrittenRows[pl.Expr], list[pl.Expr]]:
     """How row values are computed, and the codes k0, k1, ... of their steps."""
@@ -472,11 +472,11 @@ def _owned(column: pl.Series) -> pl.Series:
 
 def _read_again(column: pl.Series) -> pl.Series:
     """A column of any type, written out and read."""
-    written = BytesIO()
+    buffer = BytesIO()
     try:
-        column.to_frame().write_ipc(written)
-        written.seek(0)
-        return pl.read_ipc(written).to_series()
+        column.to_frame().write_ipc(buffer)
+        buffer.seek(0)
+        return pl.read_ipc(buffer).to_series()
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
         raise InvalidArgument(
             f"Column {column.name!r} holds {column.dtype} values that cannot be written down; make "

@@ -62,17 +62,17 @@ def merged_scores(
 ) -> Iterator[ScoreCounts]:
     """The scores of all batches, ascending and each once, in pieces."""
     with TemporaryFile() as file:
-        held: list[ScoreCounts] = []
+        waiting: list[ScoreCounts] = []
         sizes: list[int] = []
         for batch in batches:
-            held.append(batch)
-            if sum(each.scores.size for each in held) >= run:
-                held = [_distinct(held)]
-                if held[0].scores.size >= run // 2:  # else there are few different ones
-                    sizes.append(_written(file, held.pop()))
+            waiting.append(batch)
+            if sum(each.scores.size for each in waiting) >= run:
+                waiting = [_distinct(waiting)]
+                if waiting[0].scores.size >= run // 2:  # else there are few different ones
+                    sizes.append(_write_run(file, waiting.pop()))
         starts = np.cumsum([0, *sizes])[:-1].tolist() if sizes else []
-        runs = [_read(file, *each, piece) for each in zip(starts, sizes, strict=True)]
-        yield from _merged([*runs, iter([_distinct(held)])])
+        runs = [_read_run(file, *each, piece) for each in zip(starts, sizes, strict=True)]
+        yield from _merged([*runs, iter([_distinct(waiting)])])
 
 
 def _distinct(parts: Sequence[ScoreCounts]) -> ScoreCounts:
@@ -88,14 +88,14 @@ def _distinct(parts: Sequence[ScoreCounts]) -> ScoreCounts:
     return ScoreCounts(scores, *(each[order] for each in counts))
 
 
-def _written(file: IO[bytes], run: ScoreCounts) -> int:
+def _write_run(file: IO[bytes], run: ScoreCounts) -> int:
     """The number of scores; one block of each column follows the other."""
     for column in run:
         file.write(np.ascontiguousarray(column).data)
     return run.scores.size
 
 
-def _read(file: IO[bytes], before: int, size: int, piece: int) -> Iterator[ScoreCounts]:
+def _read_run(file: IO[bytes], before: int, size: int, piece: int) -> Iterator[ScoreCounts]:
     """A run of so many scores, behind the runs of those before it."""
 
     def column(place: int, start: int) -> bytes:
@@ -144,8 +144,8 @@ class _Pairs:
         self._wide = np.int64 if rows < 2**31 else object  # what products of counts fit into
         self._doubled = self._positives = self._negatives = 0
 
-    def add(self, found: ScoreCounts) -> None:
-        above, below = found.positives.astype(self._wide), found.negatives.astype(self._wide)
+    def add(self, counts: ScoreCounts) -> None:
+        above, below = counts.positives.astype(self._wide), counts.negatives.astype(self._wide)
         self._doubled += 2 * self._negatives * int(above.sum())
         self._doubled += int((above * (2 * np.cumsum(below) - below)).sum())
         self._positives += int(above.sum())
@@ -182,18 +182,18 @@ def shuffled_classes(
     """The classes from one scan and the key; memory does not grow with the rows, but files do."""
     pairs, ranked = _Pairs(sample.n), 0
     with Shuffled(orders, run) as positives, Shuffled(orders, run) as negatives:
-        for found in _tallied(sample, score, positive):
-            pairs.add(found)
+        for tally in _tallied(sample, score, positive):
+            pairs.add(tally)
             for rows, counts, label in (
-                (positives, found.positives, np.uint64(1)),
-                (negatives, found.negatives, np.uint64(0)),
+                (positives, tally.positives, np.uint64(1)),
+                (negatives, tally.negatives, np.uint64(0)),
             ):
                 for place, among_equals in _single_rows(counts, min(run, _HASHED)):
-                    words = found.scores[place].view(np.uint64)
+                    words = tally.scores[place].view(np.uint64)
                     content = np.column_stack((words, np.full(words.size, label)))
                     tickets = row_tickets(content, among_equals, key, orders)
                     rows.add(ranked + place, tickets)
-            ranked += found.scores.size
+            ranked += tally.scores.size
         yield ShuffledClasses(pairs.counted(), positives, negatives)
 
 
@@ -211,8 +211,8 @@ def _single_rows(
 def ranked_pairs(sample: Sample, score: Expression, positive: Expression) -> RankedPairs:
     """How many pairs of rows of both classes are ranked rightly; memory does not grow with rows."""
     pairs = _Pairs(sample.n)
-    for found in _tallied(sample, score, positive):
-        pairs.add(found)
+    for counts in _tallied(sample, score, positive):
+        pairs.add(counts)
     return pairs.counted()
 
 
@@ -230,8 +230,8 @@ def _batches(sample: Sample, score: Expression, positive: Expression) -> Iterato
     import polars as pl
 
     for frame in sample.frames(sorted({*column_names(score), *column_names(positive)})):
-        found, label = evaluate(frame, [score, positive])
+        number, label = evaluate(frame, [score, positive])
         # Adding 0 turns -0 into 0: they are equal scores.
-        scores = found.cast(pl.Float64).fill_null(-math.inf).to_numpy() + 0.0
+        scores = number.cast(pl.Float64).fill_null(-math.inf).to_numpy() + 0.0
         positives = label.fill_null(value=False).cast(pl.Int64).to_numpy()
         yield ScoreCounts(scores, 1 - positives, positives)

@@ -237,12 +237,12 @@ def complete(frames: Iterable[pl.DataFrame], n: int) -> Iterator[pl.DataFrame]:
 
     A streaming engine that breaks down may simply stop: what came before is not the table.
     """
-    found = 0
+    rows = 0
     with reading():
         for frame in frames:
-            found += frame.height
+            rows += frame.height
             yield frame
-        if found != n:
+        if rows != n:
             raise EOFError
 
 
@@ -256,11 +256,11 @@ def moments_of_sums(rows: Sequence[RowValue], sums: Iterable[int]) -> list[Momen
 
     A condition is 0 or 1 and its own square: of it there is the one sum.
     """
-    found = iter(sums)
+    remaining = iter(sums)
     moments: list[Moments] = []
     for row in rows:
-        total = next(found)
-        squares = total if row.is_condition else split_squares(*islice(found, 3))
+        total = next(remaining)
+        squares = total if row.is_condition else split_squares(*islice(remaining, 3))
         moments.append((total, squares))
     return moments
 
@@ -322,8 +322,8 @@ def steps_of_batch(row: RowValue, frame: pl.DataFrame) -> NDArray[np.int64]:
     if isinstance(row.source, Expression):
         raise TypeError("Row expressions are computed by the engine.")
     values = values_of_batch(row.source, frame)
-    known = np.isfinite(values)
-    values = np.where(known, np.clip(values, row.low, row.high), row.missing)
+    finite = np.isfinite(values)
+    values = np.where(finite, np.clip(values, row.low, row.high), row.missing)
     grid = row.grid
     return np.rint((values - grid.origin) / grid.step).astype(np.int64) - grid.first
 

@@ -89,22 +89,22 @@ def tail_table(points: Sequence[tuple[float, float]]) -> TailTable:
     return TailTable(tuple(require.items("points", points, "pairs (deviation, log tail)")))
 
 
-def gamma_of(given: Any) -> Concentration:
+def gamma_of(profile_or_tail: Any) -> Concentration:
     """A concentration from what may say one; refused where a ledger could not keep it."""
-    match given:
+    match profile_or_tail:
         case Scale(sigma, b):
             return scaled_tail(sigma, b)
         case list() | tuple():
-            return tail_table(given)
-    if not hasattr(given, "log_tail") or not hasattr(given, "radius"):
+            return tail_table(profile_or_tail)
+    if not hasattr(profile_or_tail, "log_tail") or not hasattr(profile_or_tail, "radius"):
         raise InvalidArgument(
-            f"gamma is {repr(given)[:60]}; it must be a family such as "
+            f"gamma is {repr(profile_or_tail)[:60]}; it must be a family such as "
             "holdfast.tails.sub_gaussian(0.01) or holdfast.tails.sub_weibull(0.1, 0.5), "
             "or a table of (radius, log tail)."
         )
-    gamma_text(given)
-    found: Concentration = given
-    return found
+    gamma_text(profile_or_tail)
+    profile: Concentration = profile_or_tail
+    return profile
 
 
 GIVEN_SIZES = "given the sizes of the units"
@@ -196,18 +196,18 @@ class Clustered:
         else:
             size, many = "" if self.size is None else f" of {self.size:g} rows", None
         count = "" if many is None else f"{many:,} "
-        given = f", {GIVEN_SIZES}" if self.given_sizes else ""
+        sizes = f", {GIVEN_SIZES}" if self.given_sizes else ""
         return (
             f"{count}independent units{size} (column {self.column!r}), any dependence inside a "
-            f"unit{given}"
+            f"unit{sizes}"
         )
 
 
 def _one_of_two(column: str, *, neither: bool) -> str:
     """The sentence about the two ways to speak of sizes, of which one must be chosen."""
-    said = "nothing of the sizes of units" if neither else "both largest= and sizes="
+    fault = "nothing of the sizes of units" if neither else "both largest= and sizes="
     return (
-        f"clustered({column!r}) says {said}; say either largest=12 (no unit can have more than 12 "
+        f"clustered({column!r}) says {fault}; say either largest=12 (no unit can have more than 12 "
         "rows, and sizes may go with the values), or sizes='fixed' (somebody decided them, as in "
         "a panel, and every promise is given the sizes of the units). On the command line: "
         "clustered:COLUMN:12 or clustered:COLUMN:fixed."
@@ -461,9 +461,9 @@ def sampling_from_dict(body: Mapping[str, Any]) -> Sampling:
         if body["kind"] == "declared":
             return Declared(gamma_from_text(body["gamma"]))
         kind = _KINDS[body["kind"]]
-        found: Sampling = kind(**{each.name: body[each.name] for each in fields(kind)})
+        design: Sampling = kind(**{each.name: body[each.name] for each in fields(kind)})
     except (LookupError, TypeError) as error:
         raise InvalidArgument(
             f"the ledger names a sampling that this version does not know: {body}."
         ) from error
-    return found
+    return design

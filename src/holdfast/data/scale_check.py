@@ -30,12 +30,12 @@ def implausible_scales(training: Sample, scales: Mapping[str, Scale]) -> Iterato
         if kind is None or kind.kind is not ValueKind.NUMBER:
             continue
         numbers = finite_numbers(training, column)
-        seen = _too_large(numbers, scale) if numbers.size > 1 else None
-        if seen is not None:
+        evidence = _too_large(numbers, scale) if numbers.size > 1 else None
+        if evidence is not None:
             yield (
                 f"column {column!r} is declared with {scale.text}, and of {numbers.size:,} "
-                f"training rows {seen}: if the protected rows are like them, intervals that rest "
-                "on this scale may be false; declare a larger one."
+                f"training rows {evidence}: if the protected rows are like them, intervals that "
+                "rest on this scale may be false; declare a larger one."
             )
 
 

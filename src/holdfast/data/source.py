@@ -107,8 +107,8 @@ def files_of(data: object) -> list[Path]:
         if path.is_file():
             return [path.resolve()]
         folder = path.is_dir()
-        found = path.rglob("*") if folder else map(Path, glob.glob(str(data), recursive=True))
-        files = [each.resolve() for each in sorted(found) if each.is_file()]
+        candidates = path.rglob("*") if folder else map(Path, glob.glob(str(data), recursive=True))
+        files = [each.resolve() for each in sorted(candidates) if each.is_file()]
         if folder:
             files = [each for each in files if each.suffix.lower() in _PARQUET]
     except (OSError, ValueError) as error:
@@ -117,9 +117,11 @@ def files_of(data: object) -> list[Path]:
             "a glob of files that exist."
         ) from None
     if not files:
-        what = "is a folder without Parquet files; name others" if folder else "names no file; give"
+        fault = (
+            "is a folder without Parquet files; name others" if folder else "names no file; give"
+        )
         raise InvalidArgument(
-            f"data is {str(data)!r}, which {what} by a path or a glob of files that exist."
+            f"data is {str(data)!r}, which {fault} by a path or a glob of files that exist."
         )
     return files
 

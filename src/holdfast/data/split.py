@@ -32,13 +32,13 @@ def split(
     seed = require.integer_at_least("random_state", random_state, 0)
     units = _units(data, by)
     count = int(units.max(initial=-1)) + 1
-    held = round(share * count)
-    if not 0 < held < count:
-        what = "rows" if by is None else f"values of {by!r}"
+    held_out = round(share * count)
+    if not 0 < held_out < count:
+        noun = "rows" if by is None else f"values of {by!r}"
         raise InvalidArgument(
-            f"{count} {what} cannot be divided with test_size {share:g}; both parts need one."
+            f"{count} {noun} cannot be divided with test_size {share:g}; both parts need one."
         )
-    chosen = _random_order(count, seed) < held
+    chosen = _random_order(count, seed) < held_out
     mask = chosen[units]
     return _filtered(data, ~mask), _filtered(data, mask)
 
@@ -72,8 +72,8 @@ def _units(data: Any, by: str | None) -> NDArray[np.int64]:
     if by not in frame.columns:
         raise InvalidArgument(f"by names {no_column(by, frame.columns)}")
     column = frame.select(pl.col(by).alias("value"))
-    seen = column.unique(maintain_order=True).with_row_index("unit")
-    joined = column.join(seen, on="value", how="left", nulls_equal=True, maintain_order="left")
+    values = column.unique(maintain_order=True).with_row_index("unit")
+    joined = column.join(values, on="value", how="left", nulls_equal=True, maintain_order="left")
     return joined["unit"].to_numpy().astype(np.int64)
 
 

@@ -32,7 +32,7 @@ def unit_sums(
     rows = [value] if where is None else [value, condition_row(where)]
     columns = sorted({column, *(name for row in rows for name in row.columns)})
 
-    def counted(frame: pl.DataFrame) -> pl.DataFrame:
+    def count_batch(frame: pl.DataFrame) -> pl.DataFrame:
         import numpy as np
         import polars as pl
 
@@ -43,7 +43,7 @@ def unit_sums(
         unit = frame.select(told_apart(column, frame.schema[column])).to_series()
         return pl.DataFrame({"unit": unit, "sum": steps * inside, "size": inside})
 
-    units = summed_by(["unit"], (counted(frame) for frame in sample.frames(columns)))
+    units = summed_by(["unit"], (count_batch(frame) for frame in sample.frames(columns)))
     units = units.sort("size", "sum")
     return fractions(units["sum"].to_numpy(), value), units["size"].to_numpy()
 

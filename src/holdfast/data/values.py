@@ -43,13 +43,13 @@ def evaluate(frame: pl.DataFrame, expressions: Sequence[Expression]) -> list[pl.
         table = table.with_columns(value.alias(name) for name, value in stage.items())
     wanted = [value.alias(f"v{place}") for place, value in enumerate(code.codes)]
     with reading():
-        found = table.select(wanted).collect().get_columns()
+        series = table.select(wanted).collect().get_columns()
     # What uses no column comes as one value, and is that of every row.
-    return [each if len(each) == frame.height else _repeated(each, frame.height) for each in found]
+    return [each if len(each) == frame.height else _repeated(each, frame.height) for each in series]
 
 
-def _repeated(one: pl.Series, height: int) -> pl.Series:
-    return one.new_from_index(0, height)
+def _repeated(series: pl.Series, height: int) -> pl.Series:
+    return series.new_from_index(0, height)
 
 
 def steps_of_frame(frame: pl.DataFrame, rows: Sequence[RowValue]) -> list[NDArray[np.int64]]:
@@ -93,12 +93,14 @@ def distinct_unit_values(
     """As `unit_values_of`, each combination of values once, and how many rows have it."""
     import polars as pl
 
-    table = _counted(sample, values, where).sort(pl.exclude("times"))
+    table = _step_counts(sample, values, where).sort(pl.exclude("times"))
     columns = [fractions(table[f"k{place}"].to_numpy(), row) for place, row in enumerate(values)]
     return columns, table["times"].to_numpy()
 
 
-def _counted(sample: Sample, values: Sequence[RowValue], where: Expression | None) -> pl.DataFrame:
+def _step_counts(
+    sample: Sample, values: Sequence[RowValue], where: Expression | None
+) -> pl.DataFrame:
     """Each combination of steps k0, k1, ... once, and how many rows have it."""
     import polars as pl
 
@@ -109,16 +111,16 @@ def _counted(sample: Sample, values: Sequence[RowValue], where: Expression | Non
     conditions = [] if where is None else [condition_row(where)]
     rows = [*values, *conditions]
 
-    def counted(frame: pl.DataFrame) -> pl.DataFrame:
+    def count_batch(frame: pl.DataFrame) -> pl.DataFrame:
         steps = steps_of_frame(frame, rows)
         if conditions:
             inside = steps.pop() == 1
             steps = [each[inside] for each in steps]
-        found = pl.DataFrame(dict(zip(names, steps, strict=True)))
-        return found.group_by(names).agg(times=pl.len().cast(pl.Int64))
+        batch = pl.DataFrame(dict(zip(names, steps, strict=True)))
+        return batch.group_by(names).agg(times=pl.len().cast(pl.Int64))
 
     columns = sorted({column for row in rows for column in row.columns})
-    return summed_by(names, (counted(frame) for frame in sample.frames(columns)))
+    return summed_by(names, (count_batch(frame) for frame in sample.frames(columns)))
 
 
 def fractions(steps: NDArray[np.int64], row: RowValue) -> NDArray[np.float64]:

@@ -218,19 +218,19 @@ def _require_domain(op: Op, operand: Expression) -> None:
     low, high = range_of(operand)
     match op:
         case Op.LN:
-            inside = low > 0 and math.isfinite(high)
+            fits = low > 0 and math.isfinite(high)
         case Op.EXP:
-            inside = high <= MOST_EXPONENT
+            fits = high <= MOST_EXPONENT
         case _:
-            inside = low >= 0
-    if not inside:
+            fits = low >= 0
+    if not fits:
         wanted, example = _DOMAINS[op]
-        shown = _shown(operand)
+        inside = _shortened_text(operand)
         ends = [numeral(end) if math.isfinite(end) else "no known bound" for end in (low, high)]
         raise NotBounded(
-            f"'{op}' needs a value whose range {wanted}, and that of {shown} is from {ends[0]} "
-            f"to {ends[1]}; write {op}(clip({shown}, {example})) with ends of your own, or declare "
-            "the bounds of its columns."
+            f"'{op}' needs a value whose range {wanted}, and that of {inside} is from {ends[0]} "
+            f"to {ends[1]}; write {op}(clip({inside}, {example})) with ends of your own, or "
+            "declare the bounds of its columns."
         )
 
 
@@ -264,13 +264,17 @@ def clip(operand: Expression, low: float, high: float) -> Expression:
 
 def coalesce(operands: Sequence[Expression]) -> Expression:
     """The first operand that is not NULL."""
-    kept: list[Expression] = []
+    distinct: list[Expression] = []
     for each in _lifted(Op.COALESCE, [_condition_again(operand) for operand in operands]):
-        if each not in kept:
-            kept.append(each)
+        if each not in distinct:
+            distinct.append(each)
         if isinstance(each, Constant):
             break  # nothing after a constant is ever reached
-    return kept[0] if len(kept) == 1 else Operation(Op.COALESCE, _one_kind(kept, "'coalesce'"))
+    return (
+        distinct[0]
+        if len(distinct) == 1
+        else Operation(Op.COALESCE, _one_kind(distinct, "'coalesce'"))
+    )
 
 
 def case(
@@ -302,10 +306,10 @@ def case(
 def _described(operand: Expression) -> str:
     if isinstance(operand, Constant):
         return f"{operand.kind} was given"
-    return f"{_shown(operand)} is {operand.kind}"
+    return f"{_shortened_text(operand)} is {operand.kind}"
 
 
-def _shown(operand: Expression) -> str:
+def _shortened_text(operand: Expression) -> str:
     text = text_of(operand)
     return text if len(text) <= 60 else text[:57] + "..."
 
@@ -422,7 +426,7 @@ def _junction(op: Op, operands: Sequence[Expression], absorbing: Constant) -> Ex
     flat = _flat(op, [_condition(operand, f"'{op}'") for operand in operands])
     if absorbing in flat:
         return absorbing
-    kept = [each for each in flat if not isinstance(each, Constant)]
-    if not kept:
+    conditions = [each for each in flat if not isinstance(each, Constant)]
+    if not conditions:
         return negation(absorbing)
-    return kept[0] if len(kept) == 1 else Operation(op, tuple(kept))
+    return conditions[0] if len(conditions) == 1 else Operation(op, tuple(conditions))

@@ -76,14 +76,14 @@ class Schema:
                 raise InvalidArgument(f"Column {name!r} has learnt values, and has no values.")
 
     def _check_numbers(self) -> None:
-        for what, names in (("Bounds", self.bounds), ("Scales", self.scales)):
+        for noun, names in (("Bounds", self.bounds), ("Scales", self.scales)):
             for name in names:
                 if name not in self.types:
-                    raise InvalidArgument(f"{what} are declared for {no_column(name, self.types)}")
+                    raise InvalidArgument(f"{noun} are declared for {no_column(name, self.types)}")
                 if self.types[name].kind is not ValueKind.NUMBER:
                     raise InvalidArgument(
-                        f"{what} are declared for column {name!r}, which is {self.types[name]}; "
-                        f"only numbers have {what.lower()}."
+                        f"{noun} are declared for column {name!r}, which is {self.types[name]}; "
+                        f"only numbers have {noun.lower()}."
                     )
         for name, bounds in self.bounds.items():
             bounds_pair(bounds, f"The bounds of column {name!r}")
@@ -125,8 +125,8 @@ class Schema:
 
     def learn(self, values: Mapping[str, Iterable[str]]) -> Schema:
         """This schema with the values that training rows have in columns without declared ones."""
-        new = {name: tuple(sorted(found)) for name, found in values.items()}
-        new = {name: found for name, found in new.items() if name not in self.values}
+        new = {name: tuple(sorted(categories)) for name, categories in values.items()}
+        new = {name: categories for name, categories in new.items() if name not in self.values}
         learnt = tuple(sorted({*self.learnt, *new}))
         return replace(self, values={**self.values, **new}, learnt=learnt)
 
@@ -146,7 +146,9 @@ class Schema:
     @property
     def said(self) -> Schema:
         """What was declared in words: without what was learnt."""
-        values = {name: found for name, found in self.values.items() if name not in self.learnt}
+        values = {
+            name: categories for name, categories in self.values.items() if name not in self.learnt
+        }
         return replace(self, values=values, learnt=())
 
     def facts(self, name: str) -> list[str]:
@@ -158,10 +160,10 @@ class Schema:
             facts.append(self.scales[name].text)
         if name in self.values:
             values = self.values[name]
-            shown = ", ".join(map(shortened, values[:_SHOWN]))
+            examples = ", ".join(map(shortened, values[:_SHOWN]))
             more = ", ..." if len(values) > _SHOWN else ""
             whence = " (learnt from training rows)" if name in self.learnt else ""
-            facts.append(f"{plural(len(values), 'value')}: {shown}{more}{whence}")
+            facts.append(f"{plural(len(values), 'value')}: {examples}{more}{whence}")
         if name in self.weights:
             facts.append(f"weight {self.weights[name]}")
         if name in self.never_null:
@@ -227,58 +229,60 @@ class Schema:
 
     def column(self, name: str, *, quoted: bool = False) -> Column:
         """The column of that name; without quotes, capitals do not matter unless they must."""
-        known = (*self.types, *self.aliases)
+        names = (*self.types, *self.aliases)
         matches = [name] if name in self.types or name in self.aliases else []
         if not matches and not quoted:
-            matches = [each for each in known if each.casefold() == name.casefold()]
+            matches = [each for each in names if each.casefold() == name.casefold()]
         if not matches and any(name in values for values in self.values.values()):
             raise InvalidQuestion(
                 f"The question uses {shortened(name)} as a column, and it is a text in one; write "
                 f"texts in single quotes: {string(name)}."
             )
         if not matches:
-            raise InvalidQuestion(f"The question uses {no_column(name, known)}")
+            raise InvalidQuestion(f"The question uses {no_column(name, names)}")
         if len(matches) > 1:
             raise InvalidQuestion(
                 f"{shortened(name)} could be {listed(matches)}; "
                 "write the one meant in double quotes."
             )
-        found = self.aliases.get(matches[0], matches[0])
-        if self.types[found].kind is None:
+        own_name = self.aliases.get(matches[0], matches[0])
+        if self.types[own_name].kind is None:
             raise InvalidQuestion(
-                f"Column {shortened(found)} has a type that questions cannot use; they can use "
+                f"Column {shortened(own_name)} has a type that questions cannot use; they can use "
                 "numbers, text, booleans, dates and times."
             )
-        return Column(found, self.types[found], nullable=not self.never_null.get(found, True))
+        return Column(
+            own_name, self.types[own_name], nullable=not self.never_null.get(own_name, True)
+        )
 
 
 def no_column(name: str, columns: Iterable[str]) -> str:
     """The end of a sentence about a name that no column has, with those that are near."""
-    known = list(columns)
-    by_folded = {each.casefold(): each for each in known}
+    names = list(columns)
+    by_folded = {each.casefold(): each for each in names}
     near = difflib.get_close_matches(name[:100].casefold(), by_folded, n=3, cutoff=0.6)
     if near:
         return (
             f"{shortened(name)}, which is not a column of the table; did you mean "
             f"{listed(by_folded[each] for each in near)}?"
         )
-    shown = ", ".join(shortened(each) for each in known[:8])
-    if len(known) > 8:
-        shown += f" and {len(known) - 8} more"
-    return f"{shortened(name)}, which is not a column of the table; its columns are {shown}."
+    examples = ", ".join(shortened(each) for each in names[:8])
+    if len(names) > 8:
+        examples += f" and {len(names) - 8} more"
+    return f"{shortened(name)}, which is not a column of the table; its columns are {examples}."
 
 
 def _section(body: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    found = body.get(name, {})
-    if isinstance(found, Mapping) and all(isinstance(column, str) for column in found):
-        return found
+    section = body.get(name, {})
+    if isinstance(section, Mapping) and all(isinstance(column, str) for column in section):
+        return section
     raise InvalidArgument(f"The schema's {name!r} must be a mapping from the names of columns.")
 
 
 def _type(name: str, kind: object) -> ColumnType:
-    known = [str(each) for each in ColumnType]
-    if kind in known:
+    names = [str(each) for each in ColumnType]
+    if kind in names:
         return ColumnType(str(kind))
     raise InvalidArgument(
-        f"The type of column {name!r} is {str(kind)[:40]!r}; it must be one of {', '.join(known)}."
+        f"The type of column {name!r} is {str(kind)[:40]!r}; it must be one of {', '.join(names)}."
     )

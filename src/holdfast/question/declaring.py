@@ -143,11 +143,11 @@ def declared_types(
 ) -> dict[str, ColumnType | None]:
     """The columns that a declaration names: bounds and scales are of numbers, values of text; a
     weight, of whatever the column is."""
-    said = read_declarations(source, ())
+    declarations = read_declarations(source, ())
     return {
-        **dict.fromkeys((*said.weights, *said.never_null)),
-        **dict.fromkeys((*said.bounds, *said.scales), ColumnType.FLOAT),
-        **dict.fromkeys(said.values, ColumnType.TEXT),
+        **dict.fromkeys((*declarations.weights, *declarations.never_null)),
+        **dict.fromkeys((*declarations.bounds, *declarations.scales), ColumnType.FLOAT),
+        **dict.fromkeys(declarations.values, ColumnType.TEXT),
     }
 
 
@@ -176,13 +176,13 @@ def _categories(values: object, name: str) -> tuple[str, ...]:
     if not isinstance(values, list | tuple) or not values:
         wrong = repr(values)[:60]
     else:
-        others = [each for each in values if not isinstance(each, str)]
+        not_texts = [each for each in values if not isinstance(each, str)]
         twice = [each for each, times in Counter(map(str, values)).items() if times > 1]
-        if not others and not twice:
+        if not not_texts and not twice:
             return tuple(sorted(values))
         wrong = (
-            f"{repr(others[0])[:60]}, which is no text"
-            if others
+            f"{repr(not_texts[0])[:60]}, which is no text"
+            if not_texts
             else f"{shortened(twice[0])} more than once"
         )
     raise InvalidArgument(
@@ -190,22 +190,22 @@ def _categories(values: object, name: str) -> tuple[str, ...]:
     )
 
 
-def _is_never_null(said: object, name: str) -> bool:
-    if isinstance(said, bool):
-        return said
+def _is_never_null(flag: object, name: str) -> bool:
+    if isinstance(flag, bool):
+        return flag
     raise InvalidArgument(
-        f"never_null of column {name!r} must be true or false, not {repr(said)[:60]}."
+        f"never_null of column {name!r} must be true or false, not {repr(flag)[:60]}."
     )
 
 
 def _weight(weight: object, name: str) -> Decimal:
     """A positive decimal; of a float, the one that is written for it."""
     try:
-        found = Decimal(str(weight)) if not isinstance(weight, bool) else Decimal(0)
+        decimal = Decimal(str(weight)) if not isinstance(weight, bool) else Decimal(0)
     except InvalidOperation:
-        found = Decimal(0)
-    digits = format(found, "f") if found.is_finite() and abs(found.adjusted()) < 100 else ""
-    if digits and found > 0 and len(digits) <= _LONGEST_WEIGHT:
+        decimal = Decimal(0)
+    digits = format(decimal, "f") if decimal.is_finite() and abs(decimal.adjusted()) < 100 else ""
+    if digits and decimal > 0 and len(digits) <= _LONGEST_WEIGHT:
         return Decimal(digits.rstrip("0").rstrip(".") if "." in digits else digits)
     raise InvalidArgument(
         f"The weight of column {name!r} must be a finite number above 0 of at most "
@@ -257,9 +257,9 @@ def _from_toml(path: Path) -> ColumnFacts:
         ) from None
     except (RecursionError, ValueError) as error:
         raise InvalidArgument(f"The schema file {str(path)!r} is not TOML: {error}.") from None
-    known = {*SECTIONS, *LISTS} & content.keys()
+    sections = {*SECTIONS, *LISTS} & content.keys()
     tables = [content.get(name, {}) for name in SECTIONS]
-    if not known or not all(isinstance(table, dict) for table in tables):
+    if not sections or not all(isinstance(table, dict) for table in tables):
         raise InvalidArgument(
             f"The schema file {str(path)!r} has no table [bounds] with lines like x = [0, 1]; "
             "there may also be tables [scales], [values], [weights] and [never_null], and lists "

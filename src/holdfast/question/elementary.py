@@ -120,8 +120,8 @@ def _powers(most: int) -> list[int]:
 
 def _series(x: _T, coefficients: Sequence[float]) -> _T:
     """The first coefficient, plus x times the second, plus x^2 times the third, ..."""
-    *others, last = coefficients
+    *leading, last = coefficients
     value = x * last
-    for coefficient in reversed(others[1:]):
+    for coefficient in reversed(leading[1:]):
         value = (value + coefficient) * x
-    return value + others[0]
+    return value + leading[0]

@@ -239,7 +239,7 @@ def bottom_up(find: Callable[[Any], _T]) -> Callable[[Expression], _T]:
     """
 
     @wraps(find)
-    def found(expression: Expression) -> _T:
+    def remembered(expression: Expression) -> _T:
         if not isinstance(expression, Operation):
             return find(expression)
         pending = [] if find in expression.known else [expression]
@@ -253,10 +253,10 @@ def bottom_up(find: Callable[[Any], _T]) -> Callable[[Expression], _T]:
             else:
                 node.known[find] = find(node)
                 pending.pop()
-        known: _T = expression.known[find]
-        return known
+        result: _T = expression.known[find]
+        return result
 
-    return found
+    return remembered
 
 
 def column_names(expression: Expression) -> tuple[str, ...]:

@@ -85,9 +85,9 @@ def row_function(
     names = require.texts("columns", columns)
     if not names:
         raise InvalidArgument("columns must be a list with the names of the columns it reads.")
-    for what, value in (("name", name), ("version", version)):
+    for noun, value in (("name", name), ("version", version)):
         if not isinstance(value, str) or not 0 < len(value) <= 200:
-            raise InvalidArgument(f"{what} must be text of 1 to 200 characters.")
+            raise InvalidArgument(f"{noun} must be text of 1 to 200 characters.")
     return RowFunction(function, tuple(dict.fromkeys(names)), bounds_pair(bounds), name, version)
 
 
@@ -139,10 +139,10 @@ def _require_row_by_row(function: RowFunction, invented: pl.DataFrame) -> None:
     if not rows:
         return
     try:
-        same = are_alike(function.values(pl.concat(rows)), np.concatenate(alone))
+        is_alike = are_alike(function.values(pl.concat(rows)), np.concatenate(alone))
     except Exception:  # it fails on rows together that it values alone
-        same = False
-    if not same:
+        is_alike = False
+    if not is_alike:
         raise InvalidQuestion(
             f"Function {function.name!r} values {len(rows)} invented rows otherwise together than "
             "one by one; the value of a row may depend on that row alone: compute what it needs of "

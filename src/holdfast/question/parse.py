@@ -200,8 +200,8 @@ class _Reader:
             raise InvalidQuestion("'like' needs a pattern in quotes, such as 'B%'.")
         if len(pattern.value) > MAX_PATTERN:
             raise InvalidQuestion(f"A 'like' pattern has at most {MAX_PATTERN} characters.")
-        found = build.like(self._raw(node.this), pattern.value)
-        return build.negation(found) if node.args.get("negate") else found
+        condition = build.like(self._raw(node.this), pattern.value)
+        return build.negation(condition) if node.args.get("negate") else condition
 
     def _case(self, node: _Node, bounded: bool) -> Expression:
         base = self._raw(node.this) if node.args.get("this") else None
@@ -271,7 +271,7 @@ class _Reader:
     def _average(self, _node: _Node, _bounded: bool) -> Expression:
         raise InvalidQuestion("avg(...) stands once, around the whole question.")
 
-    def _other(self, _node: _Node, _bounded: bool) -> Expression:
+    def _unreadable(self, _node: _Node, _bounded: bool) -> Expression:
         raise InvalidQuestion("The question cannot be read as one expression.")
 
 
@@ -297,9 +297,9 @@ _READERS: dict[str, Callable[[_Reader, _Node, bool], Expression]] = {
     "Cast": _Reader._cast,
     "Anonymous": _Reader._named,
     "Avg": _Reader._average,
-    "Var": _Reader._other,
-    "DataType": _Reader._other,
-    "Identifier": _Reader._other,
+    "Var": _Reader._unreadable,
+    "DataType": _Reader._unreadable,
+    "Identifier": _Reader._unreadable,
 }
 
 
@@ -362,10 +362,10 @@ def read_call(text: str) -> CallText:
 
 def reads_alike(text: str, other: str) -> bool:
     """Whether two texts say the same word by word, but for spaces and how numbers are written."""
-    return text == other or _said(text) == _said(other)
+    return text == other or _meaning(text) == _meaning(other)
 
 
-def _said(text: str) -> list[tuple[str, str | float]]:
+def _meaning(text: str) -> list[tuple[str, str | float]]:
     """The words and signs of a text: what it means, whatever they are read as."""
     return [
         (kind, float(word) if kind == "NUMBER" else word) for kind, word, _, _ in read_words(text)

@@ -33,28 +33,28 @@ class Value(NamedTuple):
 
 
 def literal(inside: Node) -> Value:
-    found: tuple[Expression | None, Width]
+    constant: tuple[Expression | None, Width]
     match inside:
         case {"Dyn": {"Int": int(whole)}}:
-            found = build.constant(whole), Width.ANY
+            constant = build.constant(whole), Width.ANY
         case {"Scalar": {"Int64": int(whole)}}:
-            found = build.constant(whole), Width.WHOLE
+            constant = build.constant(whole), Width.WHOLE
         case {"Dyn": {"Float": float(real)}} | {"Scalar": {"Float64": float(real)}}:
-            found = build.constant(real), Width.REAL
+            constant = build.constant(real), Width.REAL
         case {"Scalar": {"Boolean": bool(value)} | {"String": str(value)}}:
-            found = build.constant(value), Width.NARROW
+            constant = build.constant(value), Width.NARROW
         case {"Scalar": {"Date": int(days)}}:
-            found = _moment(timedelta(days=1), days), Width.NARROW
+            constant = _moment(timedelta(days=1), days), Width.NARROW
         case {"Scalar": {"Datetime": [int(count), "Microseconds", None]}}:
-            found = _moment(timedelta(microseconds=1), count), Width.NARROW
+            constant = _moment(timedelta(microseconds=1), count), Width.NARROW
         case {"Scalar": {"Null": "Null"}}:
-            found = None, Width.ANY
+            constant = None, Width.ANY
         case _:
             raise InvalidQuestion(
                 "A literal of the Polars expression is not a finite number, text, a Boolean, a "
                 "date or a time without zone; write the question as text."
             )
-    return Value(*found)
+    return Value(*constant)
 
 
 def _moment(unit: timedelta, count: int) -> Expression:

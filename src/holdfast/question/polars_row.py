@@ -79,23 +79,23 @@ _INTEGERS = frozenset({f"{sign}Int{bits}" for sign in ("", "U") for bits in (8, 
 def from_polars(expression: object, schema: Schema, *, bounded: bool = True) -> Expression:
     """The row expression that a Polars expression spells; `bounded` as in `parse_row`."""
     try:
-        found = _Reader(schema).read(_written(expression), bounded).expression
+        expression_read = _Reader(schema).read(_serialized(expression), bounded).expression
     except InvalidQuestion:
         raise
     except RecursionError:
         raise _refused("A Polars expression that is nested so deep") from None
     except (ValueError, TypeError):  # more or fewer operands than the version known here writes
         raise _refused("A Polars expression of this form") from None
-    if found is None:
+    if expression_read is None:
         raise _refused("A Polars expression that is null")
-    return found
+    return expression_read
 
 
-def _refused(what: str) -> InvalidQuestion:
-    return InvalidQuestion(f"{what} cannot be read as a value of each row by itself; {_INSTEAD}")
+def _refused(part: str) -> InvalidQuestion:
+    return InvalidQuestion(f"{part} cannot be read as a value of each row by itself; {_INSTEAD}")
 
 
-def _written(expression: object) -> Node:
+def _serialized(expression: object) -> Node:
     import polars as pl
 
     if not isinstance(expression, pl.Expr):
@@ -130,43 +130,43 @@ class _Reader:
         name, inside = _only(node)
         match name, inside:
             case "Alias", [aliased, str()]:
-                found = self.read(aliased, bounded)
+                value_read = self.read(aliased, bounded)
             case "Column", str():
-                found = self._column(inside, bounded)
+                value_read = self._column(inside, bounded)
             case "Literal", _:
-                found = literal(inside)
+                value_read = literal(inside)
             case "BinaryExpr", {"left": left, "op": str(op), "right": right, **more} if not more:
-                found = self._binary(op, left, right, bounded)
+                value_read = self._binary(op, left, right, bounded)
             case "Ternary", _:
-                found = self._ternary(node, bounded)
+                value_read = self._ternary(node, bounded)
             case "Cast", {"expr": value, "dtype": {"Literal": str(to)}, "options": _, **more} if (
                 not more
             ):
-                found = self._cast(value, to, bounded)
-            case "Function", {"input": list(given), "function": function, **more} if not more:
-                found = self._function(function, given, bounded)
+                value_read = self._cast(value, to, bounded)
+            case "Function", {"input": list(operands), "function": function, **more} if not more:
+                value_read = self._function(function, operands, bounded)
             case _:
-                raise _refused(f"{_shown(name)} in a Polars expression")
-        return found
+                raise _refused(f"{_quoted_name(name)} in a Polars expression")
+        return value_read
 
     def _some(self, node: Node, bounded: bool = False) -> Value:
-        found = self.read(node, bounded)
-        _known(found)
-        return found
+        value = self.read(node, bounded)
+        _not_null(value)
+        return value
 
     def _raw(self, node: Node) -> Expression:
-        return _known(self._some(node))
+        return _not_null(self._some(node))
 
     def _column(self, name: str, bounded: bool) -> Value:
-        found = column_value(self.schema, name, quoted=True, bounded=bounded)
+        number = column_value(self.schema, name, quoted=True, bounded=bounded)
         column = self.schema.column(name, quoted=True)
         width = {ColumnType.FLOAT: Width.REAL, ColumnType.INTEGER: Width.WHOLE}
-        return Value(found, width.get(column.type, Width.NARROW))
+        return Value(number, width.get(column.type, Width.NARROW))
 
     def _binary(self, op: str, left: Node, right: Node, bounded: bool) -> Value:
         if op in _COMPARISONS:
-            found = build.comparison(_COMPARISONS[op], self._raw(left), self._raw(right))
-            return Value(found, Width.NARROW)
+            condition = build.comparison(_COMPARISONS[op], self._raw(left), self._raw(right))
+            return Value(condition, Width.NARROW)
         if op in _JUNCTIONS:
             return Value(_JUNCTIONS[op]([self._raw(left), self._raw(right)]), Width.NARROW)
         if op == "Xor":
@@ -175,19 +175,19 @@ class _Reader:
                 return Value(build.comparison(Op.UNEQUAL, *sides), Width.NARROW)
         if op in _ARITHMETIC:
             return self._arithmetic(_ARITHMETIC[op], left, right, bounded)
-        raise _refused(f"The operation {_shown(op)} of a Polars expression")
+        raise _refused(f"The operation {_quoted_name(op)} of a Polars expression")
 
     def _arithmetic(self, op: Op, left: Node, right: Node, bounded: bool) -> Value:
         a, b = (_wide(self._some(side, bounded)) for side in (left, right))
         if op is Op.DIVIDE:
-            divisor = range_of(build.as_number(_known(b), "'/'"))
+            divisor = range_of(build.as_number(_not_null(b), "'/'"))
             if divisor.low <= 0 <= divisor.high:
                 raise InvalidQuestion(
                     "The Polars expression divides by what may be 0, which gives an infinity "
                     "there and NULL here; write the quotient as text."
                 )
         width = Width.REAL if op is Op.DIVIDE else max(a.width, b.width)
-        return Value(build.arithmetic(op, _known(a), _known(b)), width)
+        return Value(build.arithmetic(op, _not_null(a), _not_null(b)), width)
 
     def _ternary(self, node: Node, bounded: bool) -> Value:
         branches: list[tuple[Expression, Value]] = []
@@ -204,15 +204,15 @@ class _Reader:
 
     def _cast(self, node: Node, to: str, bounded: bool) -> Value:
         value = self._some(node, bounded)
-        found = _known(value)
-        if found.kind is ValueKind.BOOLEAN and (to == "Float64" or to in _INTEGERS):
+        operand = _not_null(value)
+        if operand.kind is ValueKind.BOOLEAN and (to == "Float64" or to in _INTEGERS):
             width = Width.REAL if to == "Float64" else Width.NARROW
-            return Value(build.as_number(found, "cast"), width)
-        if found.kind is ValueKind.NUMBER and to == "Float64":
-            return Value(found, Width.REAL)
-        raise _refused(f"A cast to {_shown(to)} in a Polars expression")
+            return Value(build.as_number(operand, "cast"), width)
+        if operand.kind is ValueKind.NUMBER and to == "Float64":
+            return Value(operand, Width.REAL)
+        raise _refused(f"A cast to {_quoted_name(to)} in a Polars expression")
 
-    def _function(self, function: Node, given: list[Node], bounded: bool) -> Value:
+    def _function(self, function: Node, operands: list[Node], bounded: bool) -> Value:
         family, name = _only(function) if isinstance(function, dict) else ("", function)
         options: Node = None
         if family in ("Boolean", "StringExpr", "TemporalExpr"):
@@ -222,24 +222,24 @@ class _Reader:
             name, options, family = family, name, ""
         key = (family, name) if isinstance(name, str) else ("", "")
         if key in _UNARY and options is None:
-            (operand,) = given
+            (operand,) = operands
             return Value(_UNARY[key](self._raw(operand)), Width.NARROW)
         if key in _HORIZONTAL and options is None:
-            return Value(_HORIZONTAL[key]([self._raw(each) for each in given]), Width.NARROW)
+            return Value(_HORIZONTAL[key]([self._raw(each) for each in operands]), Width.NARROW)
         if key not in _FUNCTIONS:
-            raise _refused(f"The function {_shown(name)} of a Polars expression")
-        return _FUNCTIONS[key](self, given, options, bounded)
+            raise _refused(f"The function {_quoted_name(name)} of a Polars expression")
+        return _FUNCTIONS[key](self, operands, options, bounded)
 
-    def _negate(self, given: list[Node], _options: Node, bounded: bool) -> Value:
-        (value,) = (_wide(self._some(each, bounded)) for each in given)
+    def _negate(self, operands: list[Node], _options: Node, bounded: bool) -> Value:
+        (value,) = (_wide(self._some(each, bounded)) for each in operands)
         return Value(build.negate(_number(value)), value.width)
 
-    def _abs(self, given: list[Node], _options: Node, bounded: bool) -> Value:
-        (value,) = (self._some(each, bounded) for each in given)
+    def _abs(self, operands: list[Node], _options: Node, bounded: bool) -> Value:
+        (value,) = (self._some(each, bounded) for each in operands)
         return Value(build.function(Op.ABS, _number(value)), value.width)
 
-    def _clip(self, given: list[Node], options: Node, _bounded: bool) -> Value:
-        value, *ends = (self._some(each) for each in given)
+    def _clip(self, operands: list[Node], options: Node, _bounded: bool) -> Value:
+        value, *ends = (self._some(each) for each in operands)
         bounds = [range_of(_number(end)) for end in ends]
         if any(bound.low != bound.high for bound in bounds):
             raise _refused("A clip between bounds that are not numbers")
@@ -254,26 +254,26 @@ class _Reader:
                 return Value(build.clip(number, *(bound.low for bound in bounds)), value.width)
             case {"has_min": bool(low), "has_max": bool(high), **more} if not more and low != high:
                 op = Op.GREATEST if low else Op.LEAST
-                return Value(build.extreme(op, [number, _known(ends[0])]), value.width)
+                return Value(build.extreme(op, [number, _not_null(ends[0])]), value.width)
         raise _refused("A clip of this form in a Polars expression")
 
-    def _coalesce(self, given: list[Node], _options: Node, bounded: bool) -> Value:
-        values = [self._some(each, bounded) for each in given]
-        found = build.coalesce([_known(value) for value in values])
-        return Value(found, max(value.width for value in values))
+    def _coalesce(self, operands: list[Node], _options: Node, bounded: bool) -> Value:
+        values = [self._some(each, bounded) for each in operands]
+        chosen = build.coalesce([_not_null(value) for value in values])
+        return Value(chosen, max(value.width for value in values))
 
-    def _between(self, given: list[Node], options: Node, _bounded: bool) -> Value:
+    def _between(self, operands: list[Node], options: Node, _bounded: bool) -> Value:
         closed = options.get("closed") if isinstance(options, dict) else None
         if closed not in _ENDS:
             raise _refused("is_between of this form")
-        value, *ends = (self._raw(each) for each in given)
+        value, *ends = (self._raw(each) for each in operands)
         pairs = zip(_ENDS[closed], ends, strict=True)
         return Value(
             build.conjunction([build.comparison(op, value, end) for op, end in pairs]), Width.NARROW
         )
 
-    def _in(self, given: list[Node], options: Node, _bounded: bool) -> Value:
-        value, listed = given
+    def _in(self, operands: list[Node], options: Node, _bounded: bool) -> Value:
+        value, listed = operands
         wanted = members(listed)
         if options != {"nulls_equal": False} or not wanted:
             raise _refused("is_in of no values, or of nulls,")
@@ -283,12 +283,12 @@ class _Reader:
             Width.NARROW,
         )
 
-    def _contains(self, given: list[Node], options: Node, _bounded: bool) -> Value:
+    def _contains(self, operands: list[Node], options: Node, _bounded: bool) -> Value:
         literal = isinstance(options, dict) and options.get("literal") is True
-        return self._like(given, "%", "%", literal=literal)
+        return self._like(operands, "%", "%", literal=literal)
 
-    def _like(self, given: list[Node], before: str, after: str, *, literal: bool) -> Value:
-        value, wanted = (self._raw(each) for each in given)
+    def _like(self, operands: list[Node], before: str, after: str, *, literal: bool) -> Value:
+        value, wanted = (self._raw(each) for each in operands)
         text = getattr(wanted, "value", None)
         if not isinstance(text, str) or len(text) > MAX_PATTERN - 2:
             raise InvalidQuestion(
@@ -312,11 +312,11 @@ _FUNCTIONS: dict[tuple[str, str], Callable[[_Reader, list[Node], Node, bool], Va
     ("Boolean", "IsBetween"): _Reader._between,
     ("Boolean", "IsIn"): _Reader._in,
     ("StringExpr", "Contains"): _Reader._contains,
-    ("StringExpr", "StartsWith"): lambda reader, given, _, __: reader._like(
-        given, "", "%", literal=True
+    ("StringExpr", "StartsWith"): lambda reader, operands, _, __: reader._like(
+        operands, "", "%", literal=True
     ),
-    ("StringExpr", "EndsWith"): lambda reader, given, _, __: reader._like(
-        given, "%", "", literal=True
+    ("StringExpr", "EndsWith"): lambda reader, operands, _, __: reader._like(
+        operands, "%", "", literal=True
     ),
 }
 
@@ -329,27 +329,27 @@ def _only(node: Node) -> tuple[str, Node]:
     return (node, None) if isinstance(node, str) else ("", None)
 
 
-def _shown(name: object) -> str:
+def _quoted_name(name: object) -> str:
     return repr(name[:40]) if isinstance(name, str) and name else "something"
 
 
-def _known(value: Value) -> Expression:
+def _not_null(value: Value) -> Expression:
     if value.expression is None:
         raise _refused("A Polars expression with null outside of then and otherwise")
     return value.expression
 
 
 def _number(value: Value) -> Expression:
-    found = _known(value)
-    if found.kind is not ValueKind.NUMBER:
-        raise InvalidQuestion(f"The Polars expression computes with {found.kind}; cast it first.")
-    return found
+    operand = _not_null(value)
+    if operand.kind is not ValueKind.NUMBER:
+        raise InvalidQuestion(f"The Polars expression computes with {operand.kind}; cast it first.")
+    return operand
 
 
 def _wide(value: Value) -> Value:
     """A number that arithmetic does not make wrap around."""
     numeric = (ValueKind.NUMBER, ValueKind.BOOLEAN)
-    if value.width is Width.NARROW and _known(value).kind in numeric:
+    if value.width is Width.NARROW and _not_null(value).kind in numeric:
         raise InvalidQuestion(
             "The Polars expression computes with a condition, a length or a part of a date, which "
             "are small integers in Polars; cast it with .cast(pl.Float64) first."

@@ -188,20 +188,20 @@ def row_value(expression: Expression) -> RowValue:
     expression = _simplest(expression)
     if not column_names(expression):
         raise InvalidQuestion("The question uses no column, so its answer needs no data.")
-    found = range_of(expression)
-    if not found.finite:
+    bounds = range_of(expression)
+    if not bounds.finite:
         raise NotBounded(_how_to_bound(expression))
-    check_width(found)
-    if elementary_error(expression) > _ROUGHEST * (found.high - found.low):
+    check_width(bounds)
+    if elementary_error(expression) > _ROUGHEST * (bounds.high - bounds.low):
         raise NotBounded(
-            f"The range from {numeral(found.low)} to {numeral(found.high)} is too narrow for what "
-            "is made of ln or exp, which are exact to one part in 2^51 only; choose wider bounds, "
-            "and bound what is divided by or multiplied with."
+            f"The range from {numeral(bounds.low)} to {numeral(bounds.high)} is too narrow for "
+            "what is made of ln or exp, which are exact to one part in 2^51 only; choose wider "
+            "bounds, and bound what is divided by or multiplied with."
         )
     return RowValue(
         source=expression,
-        low=found.low,
-        high=found.high,
+        low=bounds.low,
+        high=bounds.high,
         text=text_of(expression),
         is_condition=expression.kind is ValueKind.BOOLEAN,
     )
@@ -212,12 +212,12 @@ def condition_row(condition: Expression) -> RowValue:
     return RowValue(condition, 0.0, 1.0, text_of(condition), is_condition=True)
 
 
-def check_width(found: Range) -> None:
+def check_width(bounds: Range) -> None:
     """Refuse ranges whose width or grid is beyond what doubles can hold."""
-    width = found.high - found.low
+    width = bounds.high - bounds.low
     if width != 0 and not _NARROWEST <= width <= _WIDEST:
         raise NotBounded(
-            f"The range from {numeral(found.low)} to {numeral(found.high)} is too wide or too "
+            f"The range from {numeral(bounds.low)} to {numeral(bounds.high)} is too wide or too "
             "narrow to average in; choose other bounds."
         )
 
@@ -258,13 +258,13 @@ def _how_to_bound(expression: Expression) -> str:
     names = unbounded_columns(expression)
     if names:
         name = names[0]
-        shown = identifier(name)
+        first = identifier(name)
         some = "column" if len(names) == 1 else "columns"
         return (
             f"No bounds are declared for {some} {', '.join(identifier(each) for each in names)}; "
-            f"write clip({shown}, low, high), give bounds=(low, high) (--bounds LOW HIGH), or "
+            f"write clip({first}, low, high), give bounds=(low, high) (--bounds LOW HIGH), or "
             f"declare them once with schema={{{name!r}: (low, high)}} (--schema FILE at init). A "
-            f"mean needs none if its scale is declared: mean({shown}, sigma = 0.4)."
+            f"mean needs none if its scale is declared: mean({first}, sigma = 0.4)."
         )
     return (
         "The value has no finite bounds (a length, or a division by something that can be 0); "

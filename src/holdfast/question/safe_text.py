@@ -76,16 +76,16 @@ def read_sql(text: str, columns: Collection[str]) -> exp.Expression:
     """
     if isinstance(text, str) and len(text) <= _SHORT:
         return _read_short(text, frozenset(columns))
-    return _read(text, columns)
+    return _parsed(text, columns)
 
 
 # A ledger's questions are read again wherever it is followed; nobody changes the tree.
 @lru_cache(maxsize=128)
 def _read_short(text: str, columns: frozenset[str]) -> exp.Expression:
-    return _read(text, columns)
+    return _parsed(text, columns)
 
 
-def _read(text: str, columns: Collection[str]) -> exp.Expression:
+def _parsed(text: str, columns: Collection[str]) -> exp.Expression:
     from sqlglot import ErrorLevel, exp
     from sqlglot.errors import SqlglotError
 
@@ -94,8 +94,8 @@ def _read(text: str, columns: Collection[str]) -> exp.Expression:
     _check_tokens(tokens[1:], columns)
     parser = _dialect().parser(error_level=ErrorLevel.IMMEDIATE)
     try:
-        (found,) = parser.parse_into(exp.Where, tokens, before + text)
-        expression: exp.Expression = found.this  # type: ignore[union-attr]  # None fails, too
+        (where,) = parser.parse_into(exp.Where, tokens, before + text)
+        expression: exp.Expression = where.this  # type: ignore[union-attr]  # None fails, too
     except (SqlglotError, *_UNREADABLE):
         raise InvalidQuestion(
             "The question cannot be read as one expression, such as avg(delay > 15)."
@@ -117,9 +117,9 @@ class TextToken(NamedTuple):
 def read_words(text: str) -> tuple[TextToken, ...]:
     """The words and signs of the text, as they stand; there is at least one."""
     kinds = _kinds()
-    found = _tokens(text, "")
+    tokens = _tokens(text, "")
     words = tuple(
-        TextToken(kinds[each.token_type], each.text, each.start, each.end) for each in found
+        TextToken(kinds[each.token_type], each.text, each.start, each.end) for each in tokens
     )
     _check_nesting([word.kind for word in words])
     return words
@@ -184,8 +184,8 @@ def _check_tokens(tokens: list[Token], columns: Collection[str]) -> None:
         raise InvalidQuestion(
             f"The question has {len(tokens):,} words and signs; at most {MAX_TOKENS:,} are read."
         )
-    known = _kinds()
-    kinds = [known[token.token_type] for token in tokens]
+    names_of_kinds = _kinds()
+    kinds = [names_of_kinds[token.token_type] for token in tokens]
     unusual = [token for token, kind in zip(tokens, kinds, strict=True) if kind not in _TOKENS]
     names = {column.casefold() for column in columns} if unusual else set()
     for token in unusual:

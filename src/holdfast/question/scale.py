@@ -58,18 +58,18 @@ def sub_exponential(sigma: float, b: float) -> Scale:
     return Scale(sigma, _positive("b", b))
 
 
-def read_scale(given: Any, what: str) -> Scale:
+def read_scale(scale: Any, what: str) -> Scale:
     """A scale from what may stand for one: itself, or named values."""
-    if isinstance(given, Scale):
-        return given
-    if isinstance(given, Mapping) and "sigma" in given and given.keys() <= {"sigma", "b"}:
+    if isinstance(scale, Scale):
+        return scale
+    if isinstance(scale, Mapping) and "sigma" in scale and scale.keys() <= {"sigma", "b"}:
         try:
-            return Scale(**given)
+            return Scale(**scale)
         except InvalidArgument as error:
             raise InvalidArgument(f"{what}: {error}") from None
     raise InvalidArgument(
         f"{what} must be holdfast.tails.sub_gaussian(sigma) or sub_exponential(sigma, b), or "
-        f"named values such as {{'sigma': 0.4}}, not {repr(given)[:60]}."
+        f"named values such as {{'sigma': 0.4}}, not {repr(scale)[:60]}."
     )
 
 

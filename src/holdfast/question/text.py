@@ -60,17 +60,17 @@ _Piece: TypeAlias = str | Expression  # text, or what is still to be written
 
 def text_of(expression: Expression) -> str:
     """The canonical text of a row expression."""
-    written: list[str] = []
+    pieces: list[str] = []
     pending: list[_Piece] = [expression]
     while pending:
         piece = pending.pop()
         if isinstance(piece, str):
-            written.append(piece)
+            pieces.append(piece)
         elif isinstance(piece, Operation):
             pending += reversed(_operation(piece))
         else:
-            written.append(_leaf(piece))
-    return "".join(written)
+            pieces.append(_leaf(piece))
+    return "".join(pieces)
 
 
 def identifier(name: str) -> str:

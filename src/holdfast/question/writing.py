@@ -105,9 +105,9 @@ class Writer(Generic[_T]):
             return self.language.column(expression.name), 0
         if isinstance(expression, Constant):
             return self.language.constant(expression), 0
-        known = self._named.get((expression, False))
-        if known is not None:
-            return known
+        name = self._named.get((expression, False))
+        if name is not None:
+            return name
         if may_be_nan(expression):
             code, level = self._name(expression, raw=True)
             return self.language.without_nan(code), level
@@ -126,8 +126,8 @@ class Writer(Generic[_T]):
         if not isinstance(expression, Operation):
             return self._write(expression)
         if (expression, raw) not in self._named:
-            written = self._steps(expression) if raw else self._write(expression)
-            self._named[expression, raw] = self.name_code(*written)
+            code = self._steps(expression) if raw else self._write(expression)
+            self._named[expression, raw] = self.name_code(*code)
         return self._named[expression, raw]
 
     def name_code(self, code: _T, level: int) -> tuple[_T, int]:
@@ -151,28 +151,28 @@ class Writer(Generic[_T]):
                 value, level = self._write(node.args[0])
                 return self.language.like(value, str(node.args[1].value)), level
             case Op.CASE:
-                written = self._choices(self._shorter(node).args)
+                operands = self._choices(self._shorter(node).args)
             case Op.COALESCE:
-                written = self._choices(node.args)
+                operands = self._choices(node.args)
             case Op.CLIP:
                 clipped, *ends = node.args
-                written = [self._name(clipped), *(self._write(end) for end in ends)]
+                operands = [self._name(clipped), *(self._write(end) for end in ends)]
             case Op.DIVIDE:
                 return self._quotient(*node.args)
             case Op.LN | Op.EXP:
                 return self._elementary(node)
             case op if op in self.language.named_operands:
-                written = [self._operand(node, arg) for arg in node.args]
+                operands = [self._operand(node, arg) for arg in node.args]
             case _:
                 write = self._raw if _is_arithmetic(node) else self._write
-                written = [write(arg) for arg in node.args]
-        args, levels = zip(*written, strict=True)
+                operands = [write(arg) for arg in node.args]
+        args, levels = zip(*operands, strict=True)
         return self.language.operation(node.op, list(args)), max(levels)
 
     def _choices(self, args: Sequence[Expression]) -> list[tuple[_T, int]]:
         """What is chosen by or from: all by name but the first, which is computed in any case."""
-        first, *others = args
-        return [self._write(first), *(self._name(arg) for arg in others)]
+        first, *rest = args
+        return [self._write(first), *(self._name(arg) for arg in rest)]
 
     def _operand(self, node: Operation, arg: Expression) -> tuple[_T, int]:
         """An operand under a name, unless it takes no longer to compute than to fetch."""
@@ -326,5 +326,5 @@ def _height(node: Operation) -> int:
 
 
 def _may_be_zero(divisor: Expression) -> bool:
-    found = range_of(divisor)
-    return found.low <= 0 <= found.high
+    divisor_range = range_of(divisor)
+    return divisor_range.low <= 0 <= divisor_range.high

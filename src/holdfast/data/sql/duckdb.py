@@ -90,7 +90,7 @@ class JoinedTable:
     rows: DuckDBPyRelation
 
     @classmethod
-    def made(cls, connection: DuckDBPyConnection, key: str, frame: pl.DataFrame) -> JoinedTable:
+    def create(cls, connection: DuckDBPyConnection, key: str, frame: pl.DataFrame) -> JoinedTable:
         """A temporary table of the connection, which goes with it."""
         name = f"holdfast_joined_{next(_NUMBERS)}"
         connection.register(f"{name}_given", Stream(frame))
@@ -311,7 +311,7 @@ class DuckDBSample(SqlSample):
     def _join(self, key: str, frame: pl.DataFrame) -> Mapping[str, ColumnType]:
         if self._connection is None:  # it is somebody else's
             self._relation, self._connection = _own_copy(self._relation)
-        beside = JoinedTable.made(self._connection, key, frame)
+        beside = JoinedTable.create(self._connection, key, frame)
         added = _engine_types(beside.rows)
         del added[key]
         self._engine_types = {**self._engine_types, **added}
@@ -331,10 +331,10 @@ class DuckDBSample(SqlSample):
     def _aggregated(self, selection: Selection, aggregates: Sequence[str]) -> list[int]:
         with reading():
             relation = _selected(self._table(selection.columns), selection)
-            ((rows, *found),) = relation.aggregate(", ".join(["count(*)", *aggregates])).fetchall()
+            ((rows, *totals),) = relation.aggregate(", ".join(["count(*)", *aggregates])).fetchall()
             if rows != self._n:
                 raise EOFError
-            return [int(total or 0) for total in found]  # a sum of no rows is NULL
+            return [int(total or 0) for total in totals]  # a sum of no rows is NULL
 
     def _try(self, selection: Selection) -> None:
         _selected(self._table(selection.columns).limit(0), selection).fetchall()
@@ -386,8 +386,8 @@ def _looked_at(
     floats = [name for name, kind in types.items() if kind is ColumnType.FLOAT]
     wanted = ["count(*)", *(f"count_if(isnan({_double(name)}))" for name in floats)]
     with reading():
-        ((rows, *found),) = relation.aggregate(", ".join(wanted)).fetchall()
-    return int(rows), frozenset(name for name, nan in zip(floats, found, strict=True) if nan)
+        ((rows, *counts),) = relation.aggregate(", ".join(wanted)).fetchall()
+    return int(rows), frozenset(name for name, nan in zip(floats, counts, strict=True) if nan)
 
 
 def _projection(types: Mapping[str, str]) -> str:
@@ -413,8 +413,8 @@ def _moment(name: str, dtype: str) -> str:
         before = f"CASE WHEN {nanoseconds} % 1000 < 0 THEN 1 ELSE 0 END"
         name = f"make_timestamp({nanoseconds} // 1000 - {before})"
     sql_type = dtype if dtype in _LAST else "timestamp"
-    known = f"{name} BETWEEN {sql_type} '0001-01-01' AND {sql_type} '{_LAST[sql_type]}'"
-    return f"CASE WHEN {known} THEN CAST({name} AS TIMESTAMP) END"
+    in_calendar = f"{name} BETWEEN {sql_type} '0001-01-01' AND {sql_type} '{_LAST[sql_type]}'"
+    return f"CASE WHEN {in_calendar} THEN CAST({name} AS TIMESTAMP) END"
 
 
 def _double(column: str) -> str:

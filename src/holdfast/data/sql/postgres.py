@@ -340,9 +340,9 @@ class PostgresSample(SqlSample):
         select = self._select(selection, self._session.is_known)
         statement = f"SELECT {', '.join(['count(*)', *aggregates])} FROM ({select}) AS steps"
         with reading(), self._watched() as connection:
-            ((count, *found),) = connection.execute(statement).fetchall()
+            ((count, *totals),) = connection.execute(statement).fetchall()
             self._session.require_count(count)
-            return [int(total or 0) for total in found]  # a sum of no rows is NULL
+            return [int(total or 0) for total in totals]  # a sum of no rows is NULL
 
     def _try(self, selection: Selection) -> None:
         with self._watched() as connection:
@@ -362,8 +362,8 @@ class PostgresSample(SqlSample):
             f"count(*), sum(CASE WHEN {inside} THEN ({steps} & {(1 << shift) - 1})::int ELSE 0 END)"
             f" FROM ({select}) AS steps GROUP BY bin"
         )
-        found = connection.execute(statement).fetchall()
-        bins = np.array(found, dtype=np.int64).reshape(-1, 3)
+        lines = connection.execute(statement).fetchall()
+        bins = np.array(lines, dtype=np.int64).reshape(-1, 3)
         self._session.require_count(int(bins[:, 1].sum()))
         return histogram_of_bins(value, bins[bins[:, 0] != _OUTSIDE])
 
@@ -402,9 +402,9 @@ class PostgresSample(SqlSample):
         return f"{_selected(selection.results, *last)} FROM ({table}) AS stages"
 
 
-def _selected(named: Mapping[str, str], *others: str) -> str:
+def _selected(named: Mapping[str, str], *first: str) -> str:
     """What begins a select: values under their names, and others."""
-    return f"SELECT {', '.join([*others, *(f'{code} AS {name}' for name, code in named.items())])}"
+    return f"SELECT {', '.join([*first, *(f'{code} AS {name}' for name, code in named.items())])}"
 
 
 def _key(name: str, key_type: ColumnType) -> str:
@@ -460,7 +460,7 @@ def _frame(lines: bytes, types: Mapping[str, str]) -> pl.DataFrame:
         ColumnType.DATE: pl.Int32,
         ColumnType.DATETIME: pl.Int64,
     }
-    meant: dict[ColumnType, Any] = {
+    dtypes: dict[ColumnType, Any] = {
         ColumnType.BOOLEAN: pl.Boolean,
         ColumnType.DATE: pl.Date,
         ColumnType.DATETIME: pl.Datetime("us"),
@@ -473,6 +473,6 @@ def _frame(lines: bytes, types: Mapping[str, str]) -> pl.DataFrame:
     }
     table = pl.read_csv(lines, has_header=False, schema=schema, raise_if_empty=False)
     return table.select(
-        pl.col(place).cast(meant.get(kind, schema[place])).alias(name)
+        pl.col(place).cast(dtypes.get(kind, schema[place])).alias(name)
         for (place, kind), name in zip(places.items(), kinds, strict=True)
     )

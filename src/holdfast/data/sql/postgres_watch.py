@@ -170,19 +170,19 @@ class TableSession:
             if "enum" in self.types.values():
                 self._require_definition()
 
-    def require_count(self, known: int) -> None:
+    def require_count(self, count: int) -> None:
         """Refuse what a scan saw, unless it is all the rows of the opening."""
-        if known != self.n:
+        if count != self.n:
             raise self._changed(_OTHER_ROWS)
 
     def require_known(self, error: Exception) -> None:
         """Refuse a table with other rows, if a scan ended with the error that they are."""
         if getattr(error, "sqlstate", None) == _ALARM:
             with self._opening_trouble(), self.scan() as connection:
-                ((others,),) = connection.execute(
+                ((strangers,),) = connection.execute(
                     f"SELECT count(*) FROM {self.name} AS own WHERE NOT ({self._known})"
                 ).fetchall()
-            if others:
+            if strangers:
                 raise self._changed(_OTHER_ROWS)
 
     def require_unchanged(self) -> None:
@@ -246,35 +246,35 @@ class TableSession:
                 "reading to the next. Save it as a table or a materialized view, and open that."
             )
         full_name = f"{quoted_name(schema)}.{quoted_name(name)}"
-        found = _Found(oid, full_name, self._definition_of(oid, full_name))
-        foreign = sum(each == "f" for each in found.tables.values())
+        watched = _Found(oid, full_name, self._definition_of(oid, full_name))
+        foreign = sum(each == "f" for each in watched.tables.values())
         if foreign:
             raise InvalidArgument(
                 f"the table {schema}.{name} has {foreign:,} foreign tables as partitions: what "
                 "they give may differ from one reading to the next. Copy it (CREATE TABLE ... AS "
                 "SELECT), and open the copy."
             )
-        return found
+        return watched
 
     def _no_single_table(self, rows: list[tuple[Any, ...]]) -> InvalidArgument:
         listed = rows or self._connection.execute(_TABLES, {}).fetchall()
         names = sorted(f"{schema}.{name}" for _, schema, name, _ in listed)
-        shown = ", ".join(map(repr, names[:_MOST_SHOWN])) or "no tables"
+        examples = ", ".join(map(repr, names[:_MOST_SHOWN])) or "no tables"
         more = f" and {len(names) - _MOST_SHOWN:,} more" if len(names) > _MOST_SHOWN else ""
         if rows and self._asked is not None:
             return InvalidArgument(
                 f"table is {self._asked!r}, and {len(rows):,} schemas of the database "
-                f"{str(self._url)!r} have one: {shown}{more}. Give it with its schema."
+                f"{str(self._url)!r} have one: {examples}{more}. Give it with its schema."
             )
         return InvalidArgument(
-            f"table is {self._asked!r}; the database {str(self._url)!r} holds {shown}{more}. "
+            f"table is {self._asked!r}; the database {str(self._url)!r} holds {examples}{more}. "
             "Give one that it holds, and that this user may see, as table."
         )
 
     def _definition_of(self, oid: int, name: str) -> tuple[tuple[Any, ...], ...]:
         """What says what the rows of a table mean; nothing if it does not have this name."""
-        given = {"oid": oid, "name": name}
-        return tuple(map(tuple, self.connection.execute(_DEFINITION, given).fetchall()))
+        parameters = {"oid": oid, "name": name}
+        return tuple(map(tuple, self.connection.execute(_DEFINITION, parameters).fetchall()))
 
     def _rows(self) -> tuple[int, str, frozenset[str]]:
         floats = [name for name, each in self.types.items() if each in _WITH_NAN]
@@ -291,11 +291,11 @@ class TableSession:
                 "SELECT), and open the copy."
             )
         writers, counts, *nans = zip(*rows, strict=True) if rows else ((), ())
-        known = f"own.xmin = {_one_of(writers, 'xid')}"
+        condition = f"own.xmin = {_one_of(writers, 'xid')}"
         if len(self._found.tables) > 1:
-            known += f" AND own.tableoid = {_one_of(self._found.tables, 'oid')}"
-        held = {name for name, seen in zip(floats, nans, strict=False) if any(seen)}
-        return sum(counts), known, frozenset(held)
+            condition += f" AND own.tableoid = {_one_of(self._found.tables, 'oid')}"
+        with_nan = {name for name, flags in zip(floats, nans, strict=False) if any(flags)}
+        return sum(counts), condition, frozenset(with_nan)
 
 
 def _one_of(numbers: Collection[object], dtype: str) -> str:

@@ -102,7 +102,7 @@ class JoinedFrame:
     key_name: str
 
     @classmethod
-    def made(
+    def create(
         cls, session: SparkSession, key: str, frame: pl.DataFrame, names: Mapping[str, str]
     ) -> JoinedFrame:
         """A key and columns of plain types, which go by these names."""
@@ -112,13 +112,13 @@ class JoinedFrame:
         key_name = f"key_{'_'.join(names.values())}"
         # Whole numbers of microseconds: what Spark takes moments for depends on its settings.
         moments = [names[name] for name, kind in types.items() if kind is ColumnType.DATETIME]
-        held = frame.rename({key: key_name, **names}).with_columns(
+        renamed = frame.rename({key: key_name, **names}).with_columns(
             pl.col(moments).dt.cast_time_unit("us").to_physical()
         )
-        rows = session.createDataFrame(held.to_arrow()).selectExpr(
+        rows = session.createDataFrame(renamed.to_arrow()).selectExpr(
             *(
                 f"timestampadd(MICROSECOND, {name}, {EPOCH}) AS {name}" if name in moments else name
-                for name in held.columns
+                for name in renamed.columns
             )
         )
         return cls(key, types, rows, key_name)
@@ -178,20 +178,20 @@ def _packing(most_rows: int) -> Callable[[Iterator[Any]], Iterator[Any]]:
     def packed(batches: Iterator[Any]) -> Iterator[Any]:
         import pyarrow as pa
 
-        def content(held: list[Any]) -> Any:
+        def content(waiting: list[Any]) -> Any:
             sink = pa.BufferOutputStream()
-            with pa.ipc.new_stream(sink, held[0].schema) as stream:
-                stream.write_table(pa.Table.from_batches(held).combine_chunks())
+            with pa.ipc.new_stream(sink, waiting[0].schema) as stream:
+                stream.write_table(pa.Table.from_batches(waiting).combine_chunks())
             return pa.RecordBatch.from_pydict({"rows": [sink.getvalue().to_pybytes()]})
 
-        held: list[Any] = []
+        waiting: list[Any] = []
         for batch in batches:
-            held.append(batch)
-            if sum(each.num_rows for each in held) >= most_rows:
-                yield content(held)
-                held = []
-        if held:
-            yield content(held)
+            waiting.append(batch)
+            if sum(each.num_rows for each in waiting) >= most_rows:
+                yield content(waiting)
+                waiting = []
+        if waiting:
+            yield content(waiting)
 
     return packed
 
@@ -212,14 +212,14 @@ class CountedGroups:
         """Each group once, and how many rows it has in the column `rows`."""
         import polars as pl
 
-        found = pl.DataFrame(self._counted(rows).toArrow())
-        self.watch.require(int(found[rows].sum()), [int(found[t].sum()) for t in self._parts])
-        return self._plain(found, rows)
+        groups = pl.DataFrame(self._group_sums(rows).toArrow())
+        self.watch.require(int(groups[rows].sum()), [int(groups[t].sum()) for t in self._parts])
+        return self._plain(groups, rows)
 
     def ascending(self, rows: str) -> Iterator[pl.DataFrame]:
         """The same in the order of the keys, in batches."""
         count, parts = 0, [0] * len(self._parts)
-        for batch in arrow_batches(self._counted(rows).orderBy(*self.keys)):
+        for batch in arrow_batches(self._group_sums(rows).orderBy(*self.keys)):
             count += int(batch[rows].sum())
             sums = (int(batch[name].sum()) for name in self._parts)
             parts = [a + b for a, b in zip(parts, sums, strict=True)]
@@ -230,7 +230,7 @@ class CountedGroups:
     def _parts(self) -> list[str]:
         return [f"t{place}" for place in range(len(self.watch.parts))]
 
-    def _counted(self, rows: str) -> DataFrame:
+    def _group_sums(self, rows: str) -> DataFrame:
         exact = self.watch.table.exact
         sums = {rows: exact("1L"), **{name: exact(code) for name, code in self.summed.items()}}
         sums |= dict(zip(self._parts, self.watch.parts, strict=True))
@@ -238,10 +238,10 @@ class CountedGroups:
         grouped = self.table.selectExpr(*wanted).groupBy(*self.keys)
         return grouped.sum(*sums).toDF(*self.keys, *sums)
 
-    def _plain(self, found: pl.DataFrame, rows: str) -> pl.DataFrame:
+    def _plain(self, groups: pl.DataFrame, rows: str) -> pl.DataFrame:
         import polars as pl
 
-        return found.drop(self._parts).with_columns(pl.col(rows, *self.summed).cast(pl.Int64))
+        return groups.drop(self._parts).with_columns(pl.col(rows, *self.summed).cast(pl.Int64))
 
 
 def binned(steps: DataFrame, watch: Watch, bins: Sequence[tuple[int, str, str]]) -> pl.DataFrame:
@@ -265,11 +265,11 @@ def binned(steps: DataFrame, watch: Watch, bins: Sequence[tuple[int, str, str]])
     ]
     exploded = _in_turn(steps, copies)
     sums = ["total", "times", *(f"t{n}" for n in range(len(parts)))]
-    counted = exploded.groupBy("value", "bin").sum(*sums).toDF("value", "bin", *sums)
-    found = pl.DataFrame(counted.toArrow())
-    rows = int(found.filter(pl.col("value") == 0)["times"].sum())
-    watch.require(rows, [int(found[name].sum()) for name in sums[2:]])
-    return found
+    groups = exploded.groupBy("value", "bin").sum(*sums).toDF("value", "bin", *sums)
+    bins_found = pl.DataFrame(groups.toArrow())
+    rows = int(bins_found.filter(pl.col("value") == 0)["times"].sum())
+    watch.require(rows, [int(bins_found[name].sum()) for name in sums[2:]])
+    return bins_found
 
 
 def _in_turn(table: DataFrame, copies: Sequence[Mapping[str, str]]) -> DataFrame:
@@ -283,12 +283,12 @@ def _in_turn(table: DataFrame, copies: Sequence[Mapping[str, str]]) -> DataFrame
     return table.selectExpr(f"inline(array({', '.join(structs)}))")
 
 
-def bins_of(found: pl.DataFrame, value: int, bins: int) -> tuple[NDArray[np.int64], int]:
+def bins_of(table: pl.DataFrame, value: int, bins: int) -> tuple[NDArray[np.int64], int]:
     """The counts of one value, and the sum of its steps."""
     import numpy as np
     import polars as pl
 
-    own = found.filter((pl.col("value") == value) & (pl.col("bin") >= 0))
+    own = table.filter((pl.col("value") == value) & (pl.col("bin") >= 0))
     counts = np.zeros(bins, dtype=np.int64)
     counts[own["bin"].to_numpy()] = own["times"].cast(pl.Int64).to_numpy()
     return counts, int(own["total"].sum())
@@ -329,10 +329,10 @@ def _make_the_same(session: SparkSession) -> bool:
         *(f"{value} AS {name}" for value, name in zip(values, names, strict=True))
     )
     try:
-        found, _ = _summed(row, types, names, [])
+        sums, _ = _summed(row, types, names, [])
     except Exception:  # whatever a worker ends with that has no Holdfast, no Arrow or no Python
         return False
-    return found == words_of_frame(frame, types)
+    return sums == words_of_frame(frame, types)
 
 
 def _summed(
@@ -341,9 +341,9 @@ def _summed(
     """The sums of words, and of the parts of hashes."""
     kinds = {name: str(kind) for name, kind in types.items()}
     with asking_spark():
-        found = rows.mapInArrow(_summing(kinds, dict(names), hashes), _SUMS).collect()
+        partitions = rows.mapInArrow(_summing(kinds, dict(names), hashes), _SUMS).collect()
     total, parts = WordSums(), [0] * (2 * len(hashes))
-    for row_count, words, of_partition in found:
+    for row_count, words, of_partition in partitions:
         total = added_words(total, WordSums(row_count, *(word % 2**64 for word in words)))
         parts = [a + b for a, b in zip(parts, of_partition, strict=True)]
     return total, parts
@@ -432,8 +432,8 @@ class SparkSample(SqlSample):
         keys = {name: f"CASE WHEN {condition} THEN {code} END" for name, code in steps.items()}
         with reading(), asking_spark():
             table, watch = self._select(self._steps(wanted))
-            counted = CountedGroups(table, watch, keys | {"inside": condition}).collected("times")
-        return counted.filter("inside").drop("inside")
+            groups = CountedGroups(table, watch, keys | {"inside": condition}).collected("times")
+        return groups.filter("inside").drop("inside")
 
     def class_counts(self, score: Expression, positive: Expression) -> Iterator[pl.DataFrame]:
         """Each score once, ascending, with the rows of both classes that have it."""
@@ -451,10 +451,10 @@ class SparkSample(SqlSample):
                 yield batch.with_columns(negatives=pl.col("rows") - pl.col("positives"))
 
     def _histograms(self, asked: Sequence[tuple[RowValue, Expression | None]]) -> list[Histogram]:
-        found: list[Histogram] = []
+        results: list[Histogram] = []
         for start in range(0, len(asked), _MOST_BINNED):
-            found += self._binned(asked[start : start + _MOST_BINNED])
-        return found
+            results += self._binned(asked[start : start + _MOST_BINNED])
+        return results
 
     def _binned(self, asked: Sequence[tuple[RowValue, Expression | None]]) -> list[Histogram]:
         rows: list[RowValue] = []
@@ -467,9 +467,9 @@ class SparkSample(SqlSample):
                 rows.append(condition_row(where))
             bins.append((bin_shift(value), steps, inside))
         with reading(), asking_spark():
-            counted = binned(*self._select(self._steps(sources(rows))), bins)
+            table = binned(*self._select(self._steps(sources(rows))), bins)
         return [
-            histogram_of(value, *bins_of(counted, place, bin_count(value)))
+            histogram_of(value, *bins_of(table, place, bin_count(value)))
             for place, (value, _) in enumerate(asked)
         ]
 
@@ -492,7 +492,7 @@ class SparkSample(SqlSample):
     def _join(self, key: str, frame: pl.DataFrame) -> Mapping[str, ColumnType]:
         names = {name: f"also{next(_NUMBERS)}" for name in frame.columns if name != key}
         with asking_spark():
-            beside = JoinedFrame.made(self._table.rows.sparkSession, key, frame, names)
+            beside = JoinedFrame.create(self._table.rows.sparkSession, key, frame, names)
         self._names = {**self._names, **names}
         self._beside = (*self._beside, beside)
         return beside.types
@@ -503,8 +503,11 @@ class SparkSample(SqlSample):
         What was joined is joined only if it is needed.
         """
         joined = needed(self._beside, columns)
-        read = {*columns, *(beside.key for beside in joined)}
-        own, watch = sorted(read & self._table.types.keys()), self._table.watch(read)
+        columns_read = {*columns, *(beside.key for beside in joined)}
+        own, watch = (
+            sorted(columns_read & self._table.types.keys()),
+            self._table.watch(columns_read),
+        )
         table = self._table.rows.selectExpr(*(self._names[name] for name in own), *watch.selected)
         for beside in joined:
             table = beside.joined_to(table, self._names[beside.key])
@@ -517,8 +520,8 @@ class SparkSample(SqlSample):
         with reading(), asking_spark():
             steps, watch = self._select(selection)
             hashed = (f"sum({part})" for part in watch.parts)
-            (found,) = steps.selectExpr("count(*)", *hashed, *aggregates).collect()
-            rows, *totals = (int(each or 0) for each in found)  # a sum of no rows is NULL
+            (line,) = steps.selectExpr("count(*)", *hashed, *aggregates).collect()
+            rows, *totals = (int(each or 0) for each in line)  # a sum of no rows is NULL
             watch.require(rows, totals[: len(watch.parts)])
             return totals[len(watch.parts) :]
 
@@ -543,8 +546,10 @@ class SparkSample(SqlSample):
             case ColumnType.FLOAT:
                 return always_computed(SPARK.without_nan(name))
             case ColumnType.DATE | ColumnType.DATETIME:
-                known = f"{name} BETWEEN {_IN_CALENDAR[kind]}"
-                return always_computed(f"CASE WHEN {known} THEN CAST({name} AS TIMESTAMP_NTZ) END")
+                in_calendar = f"{name} BETWEEN {_IN_CALENDAR[kind]}"
+                return always_computed(
+                    f"CASE WHEN {in_calendar} THEN CAST({name} AS TIMESTAMP_NTZ) END"
+                )
             case _:
                 return always_computed(name)
 

@@ -130,8 +130,8 @@ class WatchedTable:
             self._few = False  # before they are counted: whether sums fit 64 bits
             watch = self.watch(self.types)
             sums = ["count(*)", *(f"sum({part})" for part in watch.parts)]
-            (found,) = self.rows.selectExpr(*watch.selected).selectExpr(*sums).collect()
-            self.n, *parts = (int(each or 0) for each in found)  # a sum of no rows is NULL
+            (line,) = self.rows.selectExpr(*watch.selected).selectExpr(*sums).collect()
+            self.n, *parts = (int(each or 0) for each in line)  # a sum of no rows is NULL
             watch.require(self.n, parts)
             self._few = self.n < MOST_IN_BIGINT
 
@@ -151,10 +151,10 @@ class WatchedTable:
 
         `totals` are the sums of the hashes of columns.
         """
-        known = (
+        pairs = (
             (self._known[each], total) for each, total in totals.items() if each in self._known
         )
-        if rows != self.n or any(before != now for before, now in known):
+        if rows != self.n or any(before != now for before, now in pairs):
             raise _changed("rows were added, removed or changed")
         self._known |= totals
 

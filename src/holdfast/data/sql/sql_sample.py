@@ -162,11 +162,11 @@ class SqlSample(ABC):
             for row, parts in zip(values, summed, strict=True)
             for part in parts
         ]
-        found = self._aggregated(self._steps(rows, from_low=from_low, reused=squares), aggregates)
+        totals = self._aggregated(self._steps(rows, from_low=from_low, reused=squares), aggregates)
         if squares:
-            return moments_of_sums(values, found)
+            return moments_of_sums(values, totals)
         common = [0 if from_low or row.is_condition else self.n * row.grid.first for row in values]
-        return [(total - each, 0) for total, each in zip(found, common, strict=True)]
+        return [(total - each, 0) for total, each in zip(totals, common, strict=True)]
 
     def _sum(self, code: str) -> str:
         """The exact sum of whole numbers of at most 33 bits, or of any if sums are wide."""
