@@ -13,6 +13,8 @@ import sys
 from functools import cache
 from pathlib import Path
 
+from benchmarks.house import walks_of
+
 ROOT = Path(__file__).resolve().parent.parent
 MOST_ROOMS = 9
 
@@ -51,3 +53,8 @@ def test_the_page_names_every_door_in_the_order_of_the_walk() -> None:
 
 def test_the_page_names_nothing_that_is_not_entered() -> None:
     assert set(named()) <= {file for file, _ in calls()}
+
+
+def test_to_price_an_ask_takes_no_more_calls_than_to_ask_it(tmp_path: Path) -> None:
+    walks = walks_of(tmp_path)
+    assert walks["cost"].calls <= walks["ask"].calls

@@ -35,7 +35,6 @@ from holdfast.agents.results import (
 )
 from holdfast.holdout.holdout import Holdout
 from holdfast.holdout.options import (
-    AcceptOption,
     AskSent,
     CheckSent,
     CostOptions,
@@ -206,7 +205,7 @@ class _Verbs:
         return await self._read(context, told)
 
     @_problems_told
-    @_with_options(QuestionFields, GuessField, CheckSent, AcceptOption)
+    @_with_options(QuestionFields, GuessField, CheckSent)
     async def check(self, context: _Call, **options: Any) -> Annotated[CallToolResult, AnswersTold]:
         """Is it about `guess`, or on one side of a bound? Almost free when confirmed.
 
@@ -215,7 +214,7 @@ class _Verbs:
         return await self._answer("check", context, options)
 
     @_problems_told
-    @_with_options(QuestionFields, AskSent, AcceptOption)
+    @_with_options(QuestionFields, AskSent)
     async def ask(self, context: _Call, **options: Any) -> Annotated[CallToolResult, AnswersTold]:
         """What is it? Text over the table's own columns is answered exactly, any number of times.
 

@@ -30,7 +30,7 @@ _GARBAGE = 300_000
 # Which module has which command, in the order of `holdfast --help`: to start, one is enough.
 COMMANDS = {
     "compare": "compare",
-    "plan": "planning",
+    "plan": "plan_command",
     "split": "split",
     "init": "init",
     "ask": "verbs",

@@ -101,14 +101,23 @@ class _Differing(TypedDict, total=False):
     ]
 
 
+class AcceptOption(TypedDict, total=False):
+    """What a service asks to be accepted where many share what a call takes from."""
+
+    accept_cost: Annotated[
+        int | None,
+        VerbOption("Of a service: the most questions it may take, where that is not one.", "N"),
+    ]
+
+
 # What a service takes with each verb: who asks is whom the token says.
 
 
-class AskSent(_Restricting, _Judging, _Width, _Keeping):
+class AskSent(_Restricting, _Judging, _Width, _Keeping, AcceptOption):
     """Options of an ask that is sent to a service."""
 
 
-class CheckSent(_Restricting, _Judging, _Claiming, _Width, _Keeping):
+class CheckSent(_Restricting, _Judging, _Claiming, _Width, _Keeping, AcceptOption):
     """Options of a check that is sent to a service."""
 
 
@@ -116,7 +125,7 @@ class GateSent(_Restricting, _Claiming, _Keeping):
     """Options of a gate that is sent to a service."""
 
 
-class BatchSent(_Width, _Keeping):
+class BatchSent(_Width, _Keeping, AcceptOption):
     """Options of several questions that are sent to a service together."""
 
 
@@ -127,7 +136,7 @@ class CostOptions(_Restricting, _Judging, _Claiming, _Width):
 # The same where the rows are.
 
 
-class AskOptions(AskSent, _Signing, total=False):
+class AskOptions(_Restricting, _Judging, _Width, _Keeping, _Signing, total=False):
     """Options of an ask."""
 
     discover: Annotated[
@@ -140,7 +149,7 @@ class AskOptions(AskSent, _Signing, total=False):
     top: Annotated[int | None, VerbOption("Of discovered groups, the K largest.", "K")]
 
 
-class CheckOptions(CheckSent, _Differing, _Signing):
+class CheckOptions(_Restricting, _Judging, _Claiming, _Width, _Keeping, _Differing, _Signing):
     """Options of a check."""
 
 
@@ -148,7 +157,7 @@ class GateOptions(GateSent, _Differing, _Signing):
     """Options of a gate."""
 
 
-class BatchOptions(BatchSent, _Signing):
+class BatchOptions(_Width, _Keeping, _Signing):
     """Options of several questions that are put together."""
 
 
@@ -184,15 +193,6 @@ class GuessField(TypedDict, total=False):
     """What is guessed of a question."""
 
     guess: Annotated[float | None, VerbOption("What you think it is, in its own unit.", "X")]
-
-
-class AcceptOption(TypedDict, total=False):
-    """What a service asks to be accepted where many share what a call takes from."""
-
-    accept_cost: Annotated[
-        int | None,
-        VerbOption("Of a service: the most questions it may take, where that is not one.", "N"),
-    ]
 
 
 # What is declared with a new ledger: `open`, `holdfast init`, `publish` and `plan` take it.

@@ -271,6 +271,11 @@ class Worst:
     least_surprised: Account
     most_surprised: Account
 
+    @property
+    def accounts(self) -> tuple[Account, Account]:
+        """Both."""
+        return self.least_surprised, self.most_surprised
+
     def after(self, desk: Desk, wishes: Sequence[Wish]) -> tuple[Worst, float]:
         """One batch later, and what it costs at worst; refused where nothing may be left for it."""
         mechanism, fewer = desk.offers(wishes, self.least_surprised)
@@ -371,20 +376,19 @@ def _price_of(
 
     What is asked only if a guess is refuted costs nothing if it is confirmed.
     """
-    confirmed, surprised = (
-        _Rehearsal(desk, questions, guess, tolerance, refuted).run() for refuted in (False, True)
-    )
+    confirmed = _Rehearsal(desk, questions, guess, tolerance, surprised=False).run()
     before = desk.transcript.committed
     least, after, part = _least(desk, confirmed)
-    most, worst = _at_worst(desk, surprised, Worst(before, before))
+    surprised, most, worst = confirmed, least, Worst(after, after)
+    if any(wish.claim is not None for batch in confirmed for wish in batch):  # may be refuted
+        surprised = _Rehearsal(desk, questions, guess, tolerance, surprised=True).run()
+        most, worst = _at_worst(desk, surprised, Worst(before, before))
+    accounts = {id(each): each for each in (before, after, *worst.accounts)}
     budget = _left_for(desk, questions, tolerance)
-    left, confirmed_left, *surprised_left = (
-        budget.on(account).questions_left
-        for account in (before, after, worst.least_surprised, worst.most_surprised)
-    )
-    in_all = min(surprised_left) if math.isfinite(most) else 0
+    left = {each: budget.on(account).questions_left for each, account in accounts.items()}
+    in_all = min(left[id(each)] for each in worst.accounts) if math.isfinite(most) else 0
     new = sum(map(len, surprised))
-    return _Price(least, most, new, left, (confirmed_left, in_all), part)
+    return _Price(least, most, new, left[id(before)], (left[id(after)], in_all), part)
 
 
 def _least(desk: Desk, batches: Sequence[Sequence[Wish]]) -> tuple[float, Account, float]:

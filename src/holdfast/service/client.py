@@ -322,54 +322,27 @@ class ServedHoldout:
         return Cost.from_dict(self._sender.post(f"{self._path}/cost", body, self._key()))
 
     @overload
-    def ask(
-        self,
-        question: Question,
-        *,
-        by: None = None,
-        accept_cost: int | None = None,
-        **options: Unpack[AskSent],
-    ) -> Answer: ...
+    def ask(self, question: Question, *, by: None = None, **options: Unpack[AskSent]) -> Answer: ...
     @overload
-    def ask(
-        self,
-        question: Question,
-        *,
-        by: By,
-        accept_cost: int | None = None,
-        **options: Unpack[AskSent],
-    ) -> Groups: ...
+    def ask(self, question: Question, *, by: By, **options: Unpack[AskSent]) -> Groups: ...
     @overload
-    def ask(
-        self, question: TableCall, *, accept_cost: int | None = None, **options: Unpack[AskSent]
-    ) -> Groups: ...
+    def ask(self, question: TableCall, **options: Unpack[AskSent]) -> Groups: ...
     @takes(AskSent)
     def ask(
-        self,
-        question: Question | TableCall,
-        *,
-        by: By | None = None,
-        accept_cost: int | None = None,
-        **options: Unpack[AskSent],
+        self, question: Question | TableCall, *, by: By | None = None, **options: Unpack[AskSent]
     ) -> Answer | Groups | Distribution:
         """The value of a question. A question is text, or a statistic of texts.
 
         What takes more than one question of what all share, as a table does, is refused with its
         price, unless `accept_cost` is as much. Who asks is whom the token says.
         """
-        body = self._body(question, options, by, accept_cost=accept_cost)
+        body = self._body(question, options, by)
         return self._put("ask", body, options.get("request_key"))
 
     @takes(BatchSent)
-    def ask_many(
-        self,
-        questions: Iterable[Question],
-        *,
-        accept_cost: int | None = None,
-        **options: Unpack[BatchSent],
-    ) -> list[Answer]:
+    def ask_many(self, questions: Iterable[Question], **options: Unpack[BatchSent]) -> list[Answer]:
         """Questions chosen together: one scan, one shared leakage, cheaper than one by one."""
-        return self._put_many(questions, options, accept_cost=accept_cost)
+        return self._put_many(questions, options)
 
     @overload
     def check(
@@ -378,7 +351,6 @@ class ServedHoldout:
         guess: float | None = None,
         *,
         by: None = None,
-        accept_cost: int | None = None,
         **options: Unpack[CheckSent],
     ) -> Answer: ...
     @overload
@@ -388,17 +360,11 @@ class ServedHoldout:
         guess: float | None = None,
         *,
         by: By,
-        accept_cost: int | None = None,
         **options: Unpack[CheckSent],
     ) -> Groups: ...
     @overload
     def check(
-        self,
-        question: TableCall,
-        guess: float | None = None,
-        *,
-        accept_cost: int | None = None,
-        **options: Unpack[CheckSent],
+        self, question: TableCall, guess: float | None = None, **options: Unpack[CheckSent]
     ) -> Groups: ...
     @takes(CheckSent)
     def check(
@@ -407,11 +373,10 @@ class ServedHoldout:
         guess: float | None = None,
         *,
         by: By | None = None,
-        accept_cost: int | None = None,
         **options: Unpack[CheckSent],
     ) -> Answer | Groups | Distribution:
         """Is it about `guess`? Almost free when confirmed. A guess that is sent is a number."""
-        body = self._body(question, options, by, guess=guess, accept_cost=accept_cost)
+        body = self._body(question, options, by, guess=guess)
         return self._put("check", body, options.get("request_key"))
 
     @takes(GateSent)
@@ -424,15 +389,10 @@ class ServedHoldout:
 
     @takes(BatchSent)
     def check_many(
-        self,
-        questions: Iterable[Question],
-        guesses: Sequence[float],
-        *,
-        accept_cost: int | None = None,
-        **options: Unpack[BatchSent],
+        self, questions: Iterable[Question], guesses: Sequence[float], **options: Unpack[BatchSent]
     ) -> list[Answer]:
         """Checks chosen together; `guesses` are as many numbers."""
-        return self._put_many(questions, options, guesses=list(guesses), accept_cost=accept_cost)
+        return self._put_many(questions, options, guesses=list(guesses))
 
     @property
     def board(self) -> ServedBoard:

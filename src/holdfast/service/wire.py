@@ -17,7 +17,6 @@ from holdfast.holdout.answer import Answer
 from holdfast.holdout.groups import Groups
 from holdfast.holdout.holdout import Holdout
 from holdfast.holdout.options import (
-    AcceptOption,
     AskSent,
     BatchSent,
     CheckSent,
@@ -136,9 +135,7 @@ class _Gated(TypedDict, total=False):
     gate: Annotated[bool, VerbOption("Whether it would be gated, not checked.")]
 
 
-AskBody = _derived(
-    "AskBody", "A question without a guess.", VerbBody, QuestionFields, AskSent, AcceptOption
-)
+AskBody = _derived("AskBody", "A question without a guess.", VerbBody, QuestionFields, AskSent)
 CheckBody = _derived(
     "CheckBody",
     "A claim: about `guess`, or on one side of a number.",
@@ -146,7 +143,6 @@ CheckBody = _derived(
     QuestionFields,
     GuessField,
     CheckSent,
-    AcceptOption,
 )
 CostBody = _derived(
     "CostBody",
@@ -169,7 +165,6 @@ BatchBody = _derived(
     "Questions chosen together: one scan, one shared leakage; with guesses, checks.",
     BatchQuestions,
     BatchSent,
-    AcceptOption,
 )
 
 
