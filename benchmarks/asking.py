@@ -16,11 +16,11 @@ import polars as pl
 import holdfast
 from benchmarks.measure import Row, compare, within
 from holdfast.data.sampling import Independent
-from holdfast.described.question import described
-from holdfast.described.rule import Ground
-from holdfast.prior.bits import Prior
 from holdfast.question.columns import Schema
 from holdfast.question.expression import ColumnType
+from holdfast.statistics.bits import Prior
+from holdfast.statistics.description import described
+from holdfast.statistics.rule import Ground
 
 LARGE, SMALL, COLUMNS = 10_000_000, 100_000, 10
 

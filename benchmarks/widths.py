@@ -20,15 +20,15 @@ from numpy.typing import NDArray
 
 from holdfast.data.polars import PolarsSample
 from holdfast.data.sampling import Clustered, Independent, MDependent, Sampling
-from holdfast.described.gridded import Gridded
-from holdfast.described.means import Contrast, GroupMeanRule, MeanRule, PairedRule
-from holdfast.described.question import DescribedQuestion, described
-from holdfast.described.rule import Evidence, Ground
-from holdfast.prior.bits import Prior
-from holdfast.prior.parts import Part
 from holdfast.question.bounds import Range
 from holdfast.question.columns import Schema
 from holdfast.question.row import GRID
+from holdfast.statistics.bits import Prior
+from holdfast.statistics.description import DescribedQuestion, described
+from holdfast.statistics.event import Part
+from holdfast.statistics.grid_rules import Gridded
+from holdfast.statistics.mean_rules import Contrast, GroupMeanRule, MeanRule, PairedRule
+from holdfast.statistics.rule import Evidence, Ground
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.direct.bounded_mean import enclosed_mean_interval
 from holdfast.theory.direct.difference import enclosed_difference_interval

@@ -26,7 +26,7 @@ from holdfast.statistics.derived import (
 )
 from holdfast.statistics.entry import Call, Entry, Table, What
 from holdfast.statistics.mean import Average
-from holdfast.statistics.scores import score_number
+from holdfast.statistics.spelling import score_number
 from holdfast.theory.base.propagation import std_interval
 
 __all__ = ["ROOT_MEAN_SQUARE", "RootMeanSquare", "root_mean_square"]

@@ -26,8 +26,8 @@ from holdfast.ledger.store import Store
 from holdfast.ledger.transcript import Transcript
 from holdfast.mechanisms.laws import normal
 from holdfast.prior import grammar
-from holdfast.prior.bits import Prior
 from holdfast.question.expression import Expression, Op
+from holdfast.statistics.bits import Prior
 from holdfast.statistics.entry import Bound
 from holdfast.statistics.labelled import Labelled
 from holdfast.theory.transfer import likelihood_cover as shift_composition

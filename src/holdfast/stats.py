@@ -13,8 +13,8 @@ from holdfast.statistics import call as _call
 if TYPE_CHECKING:
     from holdfast.data.computed import computed
     from holdfast.holdout.verbs import Ask, Check, Gate
-    from holdfast.prior.bits import bits
     from holdfast.question.functions import row_function
+    from holdfast.statistics.bits import bits
     from holdfast.statistics.call import *  # noqa: F403
     from holdfast.statistics.whole import statistic
 
@@ -23,7 +23,7 @@ _HOMES = {
     "Ask": "holdout.verbs",
     "Check": "holdout.verbs",
     "Gate": "holdout.verbs",
-    "bits": "prior.bits",
+    "bits": "statistics.bits",
     "computed": "data.computed",
     "row_function": "question.functions",
     "statistic": "statistics.whole",

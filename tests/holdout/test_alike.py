@@ -16,11 +16,11 @@ import pytest
 from scipy.stats import binom
 
 import holdfast
-from holdfast.described.shares import Share
 from holdfast.errors import InvalidArgument
 from holdfast.holdout.holdout import Holdout
 from holdfast.ledger.attachments import AttachedColumn
 from holdfast.ledger.audit import audit
+from holdfast.statistics.share_rules import Share
 from tests.ledger.forging import Body, forged
 from tests.seam import transcript_of
 

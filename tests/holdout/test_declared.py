@@ -259,13 +259,14 @@ def test_a_family_is_declared_by_arguments_by_a_schema_or_by_both(tmp_path: Path
     frame = pl.DataFrame({"late": [True, False] * 60, "origin": ["A", "B", "C"] * 40})
     schema = {"outcomes": ["late"], "origin": {"values": ["A", "B", "C"]}}
     ledger = tmp_path / "family.ledger"
-    family = {"segments": ["origin"], "planned": ["avg(late) by origin"]}
+    family: dict[str, Any] = {"segments": ["origin"], "planned": ["avg(late) by origin"]}
     with holdfast.open(frame, ledger=ledger, schema=schema, **family) as made:
         assert made.schema.outcomes == ("late",)
         assert made.schema.segments == ("origin",)
         length = made.ask("difference(avg(late) where origin = 'B', rest)").bits
         assert length is not None
         assert length < 6
+    again: dict[str, Any]
     for again in ({}, {"schema": schema, **family}, family):
         holdfast.open(frame, ledger=ledger, **again).close()
     with pytest.raises(InvalidArgument, match=r"segments is .*was opened with"):

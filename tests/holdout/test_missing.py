@@ -22,7 +22,7 @@ from holdfast.data.polars import PolarsSample
 from holdfast.errors import InvalidArgument, InvalidQuestion
 from holdfast.holdout.holdout import Holdout
 from holdfast.ledger.audit import audit
-from tests.described.asking import ground_on, told
+from tests.statistics.asking import ground_on, told
 
 ROWS = 2_000
 DECLARED = {"age": (0, 100), "z": (0, 1)}

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 
-from holdfast.described.question import sure_half_width
-from holdfast.described.rounded import RoundedMean
-from holdfast.described.shares import Share
 from holdfast.holdout.holdout import Holdout
+from holdfast.statistics.description import sure_half_width
+from holdfast.statistics.rounded_rules import RoundedMean
+from holdfast.statistics.share_rules import Share
 from tests.holdout.tables import BOUNDS, opened, table, untouchable, watch
 
 ROWS = 4_000

@@ -15,12 +15,12 @@ import numpy as np
 import pytest
 from scipy.stats import binom, multinomial
 
-from holdfast.described.shares import Share
 from holdfast.mechanisms.bounded_noise import ROUNDED
 from holdfast.mechanisms.claims import CHECKS, GATES, more_than
 from holdfast.mechanisms.dictionary import after_opening, stake_in
 from holdfast.mechanisms.mechanism import Wish
 from holdfast.mechanisms.terms import Account
+from holdfast.statistics.share_rules import Share
 from holdfast.theory.direct.paired import sign_test_log_p
 from tests.mechanisms.fake import CONDITION, PAIRED, Session, independent, of_count, of_pairs
 from tests.theory.coverage import too_many

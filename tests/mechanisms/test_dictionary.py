@@ -16,10 +16,10 @@ from holdfast.mechanisms.claims import CHECKS
 from holdfast.mechanisms.dictionary import LatePrior, after_opening, stake_in
 from holdfast.mechanisms.leakage import log_share_of
 from holdfast.mechanisms.terms import Account, Terms
-from holdfast.prior.bits import Prior
-from holdfast.prior.parts import parts_of
 from holdfast.question.columns import Schema
 from holdfast.question.expression import ColumnType
+from holdfast.statistics.bits import Prior
+from holdfast.statistics.registry import parts_of
 from holdfast.theory.length.levels import declared_millibits, undeclared_millibits
 
 

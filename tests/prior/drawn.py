@@ -7,7 +7,6 @@ from itertools import combinations
 from typing import Any
 
 from holdfast.data.design import ANY_GROUP
-from holdfast.prior.parts import Part, parts_of
 from holdfast.question import build
 from holdfast.question.bounds import range_of
 from holdfast.question.columns import Schema
@@ -15,10 +14,13 @@ from holdfast.question.expression import Expression, Op
 from holdfast.question.row import RowValue, row_value
 from holdfast.statistics.derived import Difference, Paired, as_counted
 from holdfast.statistics.entry import Bound, Table
+from holdfast.statistics.event import Part
 from holdfast.statistics.mean import Mean
 from holdfast.statistics.moments import Correlation, Covariance, Variance, product_of, square_of
 from holdfast.statistics.quantile import Quantile
-from holdfast.statistics.scores import F1Score, LogLoss, score_number, squared_distance
+from holdfast.statistics.registry import parts_of
+from holdfast.statistics.scores import F1Score, LogLoss
+from holdfast.statistics.spelling import score_number, squared_distance
 from holdfast.statistics.whole import Auc
 from tests.prior.derivations import Chooser, Forward, Lost
 

@@ -13,8 +13,6 @@ from holdfast.data.polars import PolarsSample
 from holdfast.data.source import open_sample
 from holdfast.errors import InvalidQuestion, NotDescribed
 from holdfast.prior.atoms import MOST_HOLES
-from holdfast.prior.bits import Bits, Prior
-from holdfast.prior.parts import Part, parts_of
 from holdfast.question import build
 from holdfast.question.columns import Schema
 from holdfast.question.expression import (
@@ -28,7 +26,10 @@ from holdfast.question.expression import (
 )
 from holdfast.question.row import row_value
 from holdfast.question.text import text_of
+from holdfast.statistics.bits import Bits, Prior
+from holdfast.statistics.event import Part
 from holdfast.statistics.mean import Mean, expression_of
+from holdfast.statistics.registry import parts_of
 from holdfast.statistics.statistic import measure
 from tests.prior.corpus import SCHEMAS, prior
 from tests.question.interpreter import COLUMNS, conditions, numbers

@@ -8,7 +8,7 @@ from fractions import Fraction
 import mpmath
 import pytest
 
-from holdfast.prior.bits import Prior
+from holdfast.statistics.bits import Prior
 
 PRIOR = Prior.from_dict(
     {

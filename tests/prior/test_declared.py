@@ -11,9 +11,9 @@ import pytest
 
 import holdfast
 from holdfast.errors import InvalidArgument, InvalidQuestion
-from holdfast.prior.bits import Prior
 from holdfast.question.columns import Schema
 from holdfast.question.expression import ColumnType
+from holdfast.statistics.bits import Prior
 from holdfast.theory.length.levels import option_millibits
 from holdfast.theory.length.words import option
 from tests.prior.corpus import SCHEMAS, prior

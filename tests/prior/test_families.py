@@ -9,12 +9,13 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from holdfast.errors import InvalidArgument, InvalidQuestion
-from holdfast.prior.bits import Prior
-from holdfast.prior.families import DeclaredFamily
-from holdfast.prior.parts import Part, parts_of
 from holdfast.question.columns import Schema
 from holdfast.question.expression import ColumnType
 from holdfast.question.text import identifier
+from holdfast.statistics.bits import Prior
+from holdfast.statistics.event import Part
+from holdfast.statistics.families import DeclaredFamily
+from holdfast.statistics.registry import parts_of
 from holdfast.theory.length.families import (
     AverageInstance,
     HalfLineInstance,

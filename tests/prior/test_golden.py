@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from holdfast.prior.bits import Prior
 from holdfast.question.columns import Schema
 from holdfast.question.expression import ColumnType
 from holdfast.statistics.bind import bind
+from holdfast.statistics.bits import Prior
 from tests.prior.corpus import GOLDEN, QUESTIONS, SCHEMAS, prior
 
 

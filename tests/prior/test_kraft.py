@@ -13,12 +13,12 @@ from scipy.stats import binom
 
 from holdfast.errors import InvalidQuestion
 from holdfast.prior import atoms as said, grammar
-from holdfast.prior.bits import Prior
-from holdfast.prior.parts import Part
 from holdfast.question import build
 from holdfast.question.columns import Schema
 from holdfast.question.expression import ColumnType, Constant, Expression, Op, Operation
 from holdfast.question.text import text_of
+from holdfast.statistics.bits import Prior
+from holdfast.statistics.event import Part
 from holdfast.theory.length.words import PRODUCTIONS, share
 from tests.prior.derivations import Chooser, Drawn, Forward, Lost, masses
 from tests.prior.drawn import drawn_part

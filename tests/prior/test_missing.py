@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from holdfast.prior.bits import Prior
-from holdfast.prior.parts import Part, parts_of
+from holdfast.statistics.bits import Prior
+from holdfast.statistics.event import Part
+from holdfast.statistics.registry import parts_of
 from tests.prior.corpus import GOLDEN, QUESTIONS, prior
 
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from holdfast.prior.bits import Prior
 from holdfast.question.columns import Schema
 from holdfast.question.expression import ColumnType
+from holdfast.statistics.bits import Prior
 from holdfast.theory.base.concentration import BoundedMean
 from holdfast.theory.length.levels import described_log_level
 from tests.prior.corpus import QUESTIONS, prior

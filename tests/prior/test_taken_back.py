@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.prior.bits import Prior
-from holdfast.prior.parts import parts_of
-from holdfast.prior.undo import opposite_of
 from holdfast.question import build
 from holdfast.question.columns import Schema
 from holdfast.question.expression import ColumnType, Op, Operation
 from holdfast.question.text import text_of
+from holdfast.statistics.bits import Prior
+from holdfast.statistics.registry import parts_of
+from holdfast.statistics.spelling import opposite_of
 
 PRIOR = Prior(
     Schema(

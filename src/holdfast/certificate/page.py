@@ -15,11 +15,11 @@ from html import escape
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from holdfast.described.question import method_of
 from holdfast.holdout.budget import budget_of
 from holdfast.ledger.entries import Recorded
 from holdfast.ledger.transcript import Transcript
 from holdfast.ledger.view import LedgerView, view_of
+from holdfast.statistics.description import method_of
 from holdfast.wording import among_rows, percent, plural
 
 if TYPE_CHECKING:

@@ -9,11 +9,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from holdfast.data.sampling import GIVEN_SIZES
-from holdfast.described.gridded import Gridded
-from holdfast.described.means import ContainedMean, Contrast, GroupMeanRule, MeanRule, PairedRule
-from holdfast.described.rounded import RoundedGroupMean, RoundedMean
-from holdfast.described.rule import Rule
-from holdfast.described.shares import GroupShare, Overlap, Share
 from holdfast.holdout.budget import Budget, budget_of
 from holdfast.ledger.entries import Recorded
 from holdfast.ledger.transcript import Transcript, is_keyless
@@ -23,10 +18,21 @@ from holdfast.mechanisms.claims import by_sign_test
 from holdfast.mechanisms.terms import profile_of
 from holdfast.statistics.derived import Conditional, Difference, Total
 from holdfast.statistics.entry import Bound
+from holdfast.statistics.grid_rules import Gridded
+from holdfast.statistics.mean_rules import (
+    ContainedMean,
+    Contrast,
+    GroupMeanRule,
+    MeanRule,
+    PairedRule,
+)
 from holdfast.statistics.moments import Correlation, Covariance, Variance
 from holdfast.statistics.quantile import Quantile
 from holdfast.statistics.recorded import asked_again, recorded_statistic
+from holdfast.statistics.rounded_rules import RoundedGroupMean, RoundedMean
+from holdfast.statistics.rule import Rule
 from holdfast.statistics.scores import F1Score
+from holdfast.statistics.share_rules import GroupShare, Overlap, Share
 from holdfast.theory.base.theorem import SOURCES, registry
 from holdfast.wording import percent, plural
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from holdfast import require
-from holdfast.described.question import sure_half_width
 from holdfast.errors import HoldfastError, InvalidArgument, Refused, ToleranceTooLoose
 from holdfast.holdout.answer import Answer
 from holdfast.holdout.batch import has_description, is_described
@@ -29,6 +28,7 @@ from holdfast.statistics.derived import (
     is_single,
     staged,
 )
+from holdfast.statistics.description import sure_half_width
 from holdfast.statistics.entry import Better, Bound, Call, TableCall
 from holdfast.statistics.player import is_whole
 from holdfast.statistics.statistic import Statistic

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias, TypeGuard
 
 from holdfast import require
-from holdfast.described.question import DescribedParts, DescribedQuestion
 from holdfast.errors import InvalidArgument, LedgerTampered
 from holdfast.ledger.composites import restated
 from holdfast.ledger.entries import Recorded
@@ -17,6 +16,7 @@ from holdfast.mechanisms.described import DESCRIBED
 from holdfast.mechanisms.mechanism import Checker, Mechanism, Offer, Wish
 from holdfast.mechanisms.terms import WHOLE_RANGE, Account, Terms
 from holdfast.question.row import RowValue
+from holdfast.statistics.description import DescribedParts, DescribedQuestion
 from holdfast.statistics.recorded import is_named
 from holdfast.statistics.statistic import Statistic, summed
 from holdfast.theory.base.intervals import Interval

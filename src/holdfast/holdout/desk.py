@@ -17,7 +17,6 @@ from typing import Any, TypeVar
 
 from holdfast import require
 from holdfast.data.sample import Sample
-from holdfast.described.question import columns_read
 from holdfast.errors import InvalidArgument
 from holdfast.guessers.guesser import Grounds, Guesser, Guessing, lesson_of
 from holdfast.holdout.batch import (
@@ -68,6 +67,7 @@ from holdfast.mechanisms.described import ground_of
 from holdfast.mechanisms.mechanism import Answered, Mechanism, Offer, Wish, answer, charged
 from holdfast.mechanisms.terms import Account
 from holdfast.statistics.bind import read_again
+from holdfast.statistics.description import columns_read
 from holdfast.statistics.entry import Table
 from holdfast.statistics.recorded import require_written
 from holdfast.statistics.statistic import Statistic

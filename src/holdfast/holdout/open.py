@@ -42,10 +42,10 @@ from holdfast.mechanisms.catalogue import claiming, kind_of
 from holdfast.mechanisms.claims import CHECKS
 from holdfast.mechanisms.described import DESCRIBED_ONLY
 from holdfast.mechanisms.terms import Declarations, Describing, Terms
-from holdfast.prior.bits import Prior
 from holdfast.question.columns import Schema, no_column
 from holdfast.question.declaring import listed
 from holdfast.question.expression import ColumnType
+from holdfast.statistics.bits import Prior
 
 __all__ = ["by_path", "open", "opened_again", "reopening"]
 

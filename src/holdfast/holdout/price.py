@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from holdfast.described.question import sure_half_width
 from holdfast.errors import BudgetExhausted, Refused, Shortfall
 from holdfast.holdout.batch import by_mechanism, event_of, has_description, is_described
 from holdfast.holdout.budget import Budget
@@ -21,6 +20,7 @@ from holdfast.ledger.entries import in_unit
 from holdfast.mechanisms.mechanism import Mechanism, Offer, Release, Status, Wish, charged
 from holdfast.mechanisms.terms import Account
 from holdfast.statistics.derived import Estimate, Stages, Subquestion, batches, is_single
+from holdfast.statistics.description import sure_half_width
 from holdfast.statistics.entry import Bound
 from holdfast.statistics.labelled import Labelled
 from holdfast.statistics.player import Due, played

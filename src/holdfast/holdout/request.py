@@ -10,12 +10,6 @@ from functools import partial
 
 from holdfast import require
 from holdfast.data.sample import Sample
-from holdfast.described.question import (
-    DescribedParts,
-    DescribedQuestion,
-    described_answer,
-    reads_as_written,
-)
 from holdfast.errors import InvalidArgument, InvalidQuestion, Refused, ToleranceTooTight
 from holdfast.holdout.attach import differing
 from holdfast.holdout.batch import is_described
@@ -27,6 +21,12 @@ from holdfast.mechanisms.mechanism import Wish, about
 from holdfast.question.parse import reads_alike
 from holdfast.statistics.bind import Question, bind, read_question
 from holdfast.statistics.derived import Difference, Paired, Play, Subquestion, Total, is_single
+from holdfast.statistics.description import (
+    DescribedParts,
+    DescribedQuestion,
+    described_answer,
+    reads_as_written,
+)
 from holdfast.statistics.entry import Bound, TableCall
 from holdfast.statistics.labelled import GroupsOf, Labelled, labelled
 from holdfast.statistics.player import play_of

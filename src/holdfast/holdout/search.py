@@ -18,7 +18,6 @@ from holdfast import require
 from holdfast.data.attached import Fields, column_values
 from holdfast.data.computed import Computed, ScoreBounds, type_within
 from holdfast.data.fingerprint import fingerprint
-from holdfast.described.question import DescribedQuestion, sure_half_width
 from holdfast.errors import InvalidArgument, InvalidQuestion
 from holdfast.holdout.answer import Answer
 from holdfast.holdout.ask import CallTerms, answers_to
@@ -38,6 +37,7 @@ from holdfast.question.bounds import Range
 from holdfast.question.declaring import bounds_pair
 from holdfast.question.expression import ColumnType
 from holdfast.statistics.bind import Question
+from holdfast.statistics.description import DescribedQuestion, sure_half_width
 from holdfast.statistics.entry import Call
 from holdfast.statistics.mean import Mean
 from holdfast.statistics.whole import TableFunction

@@ -23,8 +23,6 @@ from holdfast.data.fingerprint import fingerprint
 from holdfast.data.missing import columns_with_missing
 from holdfast.data.sample import Sample
 from holdfast.data.sampling import Clustered, measured, sampling_to_dict
-from holdfast.described.question import columns_read, described_answer
-from holdfast.described.rule import Ground
 from holdfast.errors import HoldfastError, InvalidQuestion, LedgerTampered, Refused
 from holdfast.ledger.backend import LedgerHome
 from holdfast.ledger.chain import Row, canonical, verify
@@ -44,9 +42,11 @@ from holdfast.mechanisms.mechanism import Offer, Wish
 from holdfast.mechanisms.reveal import REVEAL
 from holdfast.mechanisms.terms import Terms
 from holdfast.statistics.derived import is_single
+from holdfast.statistics.description import columns_read, described_answer
 from holdfast.statistics.entry import Bound, Table
 from holdfast.statistics.mean import known_variance
 from holdfast.statistics.recorded import asked_again, recorded_statistic
+from holdfast.statistics.rule import Ground
 from holdfast.statistics.statistic import Statistic
 
 __all__ = ["Audited", "Copied", "Finding", "Retraced", "audit", "difference_of", "retrace"]
@@ -452,7 +452,8 @@ def _filing(places: Sequence[FiledPlace], entries: int, reader: Reader) -> Findi
         if mine is None or theirs is None or not alike(list(mine), list(theirs)):
             seq = next(place for place in (mine, theirs) if place is not None)[1]
             return Finding("filing", False, f"what entry {seq} says is not filed as it says it")
-    return Finding("filing", True, f"{len(places):,} answers are found by their questions")
+    answers = {place[1:4] for place in places}  # a look is filed under its event, too
+    return Finding("filing", True, f"{len(answers):,} answers are found by their questions")
 
 
 def _columns(transcript: Transcript, reader: Reader) -> Finding:

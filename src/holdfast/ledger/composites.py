@@ -12,13 +12,13 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
-from holdfast.described.question import DescribedQuestion, share_symbols
 from holdfast.errors import Refused
 from holdfast.ledger.entries import Recorded, Request, in_unit, in_unit_outwards
 from holdfast.ledger.limits import lies_in, open_ended
 from holdfast.mechanisms.described import release_of
 from holdfast.mechanisms.terms import Terms
 from holdfast.statistics.derived import Estimate, Joined, Subquestion, is_single
+from holdfast.statistics.description import DescribedQuestion, share_symbols
 from holdfast.statistics.entry import Bound
 from holdfast.statistics.player import Due, Verb, is_whole, play_of, played
 from holdfast.statistics.statistic import Statistic

@@ -16,13 +16,6 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal
 
 from holdfast import require
-from holdfast.described.question import (
-    DescribedQuestion,
-    columns_read,
-    described,
-    described_again,
-)
-from holdfast.described.rule import Ground
 from holdfast.errors import InvalidQuestion, LedgerTampered, Refused
 from holdfast.ledger.attachments import AttachedColumn, Attachments
 from holdfast.ledger.chain import canonical
@@ -32,12 +25,19 @@ from holdfast.mechanisms.described import Described
 from holdfast.mechanisms.dictionary import LatePrior, Stake, after_opening, stake_in
 from holdfast.mechanisms.mechanism import Mechanism, Offer
 from holdfast.mechanisms.terms import Account, Closed, Terms
-from holdfast.prior.bits import Prior
-from holdfast.prior.parts import parts_of
 from holdfast.question.bounds import Range
 from holdfast.question.columns import Schema
 from holdfast.question.declaring import bounds_pair
 from holdfast.statistics.bind import Question
+from holdfast.statistics.bits import Prior
+from holdfast.statistics.description import (
+    DescribedQuestion,
+    columns_read,
+    described,
+    described_again,
+)
+from holdfast.statistics.registry import parts_of
+from holdfast.statistics.rule import Ground
 
 if TYPE_CHECKING:
     from holdfast.ledger.transcript import Transcript

@@ -36,9 +36,6 @@ from hashlib import sha256
 from typing import Any, Literal, TypeAlias
 
 from holdfast.data.files import AS_USUAL, TableForm
-from holdfast.described.means import ConcentratedRule
-from holdfast.described.question import is_at_the_floor
-from holdfast.described.rule import Rule, Symbols, Told
 from holdfast.errors import InvalidArgument, LedgerTampered
 from holdfast.ledger.chain import canonical
 from holdfast.ledger.limits import open_ended
@@ -58,9 +55,12 @@ from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.terms import Account, Closed, Terms
 from holdfast.question.columns import Schema
 from holdfast.statistics.derived import Estimate
+from holdfast.statistics.description import is_at_the_floor
 from holdfast.statistics.entry import Better, Table
 from holdfast.statistics.mean import KnownVariance
+from holdfast.statistics.mean_rules import ConcentratedRule
 from holdfast.statistics.player import Side, Verb
+from holdfast.statistics.rule import Rule, Symbols, Told
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.safeside import float_above, float_below
 

@@ -15,7 +15,6 @@ from functools import partial
 from itertools import count as counting
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from holdfast.described.question import columns_read
 from holdfast.errors import LedgerTampered
 from holdfast.ledger.attachments import ATTACHING, Attachments
 from holdfast.ledger.chain import GENESIS, RESTORE, Row, canonical, verify
@@ -50,6 +49,7 @@ from holdfast.mechanisms.claims import CHECKS, GATES
 from holdfast.mechanisms.described import DESCRIBED
 from holdfast.mechanisms.mechanism import Answered, Checker, Mechanism, Symbol, Wish
 from holdfast.mechanisms.terms import Account, Terms
+from holdfast.statistics.description import columns_read
 from holdfast.statistics.entry import Table
 from holdfast.statistics.mean import known_variance
 from holdfast.statistics.statistic import Statistic

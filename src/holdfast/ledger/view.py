@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from holdfast import require
-from holdfast.described.question import method_of
 from holdfast.ledger.entries import Recorded
 from holdfast.ledger.limits import plain_interval
 from holdfast.ledger.transcript import Transcript
@@ -16,6 +15,7 @@ from holdfast.mechanisms.described import DESCRIBED
 from holdfast.mechanisms.kind import MechanismKind
 from holdfast.mechanisms.reveal import REVEAL
 from holdfast.mechanisms.terms import Terms
+from holdfast.statistics.description import method_of
 from holdfast.theory.base.intervals import Interval
 from holdfast.wording import missing_rows, percent, plural
 

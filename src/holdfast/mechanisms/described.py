@@ -13,8 +13,17 @@ from functools import lru_cache
 from typing import Any
 
 from holdfast.data.sample import Sample
-from holdfast.described.gridded import Gridded
-from holdfast.described.means import (
+from holdfast.errors import BudgetExhausted
+from holdfast.mechanisms.exact import planned_without
+from holdfast.mechanisms.kind import MechanismKind, Planned, no_options
+from holdfast.mechanisms.mechanism import Offer, Release, Symbol, Wish, charged, each_settled
+from holdfast.mechanisms.noise import Noise
+from holdfast.mechanisms.terms import Account, PartStages, Terms
+from holdfast.statistics.bits import Prior
+from holdfast.statistics.description import DescribedQuestion
+from holdfast.statistics.entry import Table
+from holdfast.statistics.grid_rules import Gridded
+from holdfast.statistics.mean_rules import (
     ConcentratedRule,
     ContainedMean,
     Contrast,
@@ -23,23 +32,14 @@ from holdfast.described.means import (
     PairedRule,
     ShareContrast,
 )
-from holdfast.described.question import DescribedQuestion
-from holdfast.described.rounded import (
+from holdfast.statistics.rounded_rules import (
     RoundedContrast,
     RoundedGroupMean,
     RoundedMean,
     RoundedOverlap,
 )
-from holdfast.described.rule import Evidence, Ground, Rule, Symbols, Told
-from holdfast.described.shares import GroupShare, Overlap, Share
-from holdfast.errors import BudgetExhausted
-from holdfast.mechanisms.exact import planned_without
-from holdfast.mechanisms.kind import MechanismKind, Planned, no_options
-from holdfast.mechanisms.mechanism import Offer, Release, Symbol, Wish, charged, each_settled
-from holdfast.mechanisms.noise import Noise
-from holdfast.mechanisms.terms import Account, PartStages, Terms
-from holdfast.prior.bits import Prior
-from holdfast.statistics.entry import Table
+from holdfast.statistics.rule import Evidence, Ground, Rule, Symbols, Told
+from holdfast.statistics.share_rules import GroupShare, Overlap, Share
 from holdfast.statistics.statistic import Statistic
 from holdfast.theory.length.levels import coexistence_log_charge
 
@@ -55,25 +55,27 @@ __all__ = [
 ]
 
 
-# What ledgers call the rules: a name's meaning never changes.
+# By the names that ledgers call them.
 _RULES: Mapping[str, type[Any]] = {
-    "share/1": Share,
-    "group share/1": GroupShare,
-    "overlap/1": Overlap,
-    "mean/1": MeanRule,
-    "contained mean/1": ContainedMean,
-    "concentrated mean/1": ConcentratedRule,
-    "group mean/1": GroupMeanRule,
-    "contrast/1": Contrast,
-    "share contrast/1": ShareContrast,
-    "paired/1": PairedRule,
-    "grid/1": Gridded,
-    "rounded mean/1": RoundedMean,
-    "rounded group mean/1": RoundedGroupMean,
-    "rounded contrast/1": RoundedContrast,
-    "rounded overlap/1": RoundedOverlap,
+    rule.name: rule
+    for rule in (
+        Share,
+        GroupShare,
+        Overlap,
+        MeanRule,
+        ContainedMean,
+        ConcentratedRule,
+        GroupMeanRule,
+        Contrast,
+        ShareContrast,
+        PairedRule,
+        Gridded,
+        RoundedMean,
+        RoundedGroupMean,
+        RoundedContrast,
+        RoundedOverlap,
+    )
 }
-_NAMES = {rule: name for name, rule in _RULES.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +207,7 @@ def _offer(number: int, question: DescribedQuestion) -> Offer:
 def recorded_rule(rule: Rule) -> dict[str, Any]:
     """The rule as plain values."""
     facts = asdict(rule)  # type: ignore[call-overload]
-    return {"name": _NAMES[type(rule)], **{name: _listed(fact) for name, fact in facts.items()}}
+    return {"name": rule.name, **{name: _listed(fact) for name, fact in facts.items()}}
 
 
 def _listed(fact: Any) -> Any:

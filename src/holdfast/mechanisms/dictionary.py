@@ -13,10 +13,11 @@ from typing import NamedTuple
 
 from holdfast.errors import BudgetExhausted
 from holdfast.mechanisms.terms import Account, Terms
-from holdfast.prior.bits import Bits, Prior
-from holdfast.prior.parts import Part, parts_of
 from holdfast.statistics.bind import Question
+from holdfast.statistics.bits import Bits, Prior
 from holdfast.statistics.entry import Bound
+from holdfast.statistics.event import Part
+from holdfast.statistics.registry import parts_of
 from holdfast.theory.leakage.claim_levels import log_left
 from holdfast.theory.length.levels import (
     declared_millibits,

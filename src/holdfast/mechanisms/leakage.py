@@ -19,7 +19,6 @@ from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast.data.sample import Sample
-from holdfast.described.means import are_disjoint
 from holdfast.errors import BudgetExhausted, Refused, Shortfall, ToleranceTooTight
 from holdfast.mechanisms.laws.law import Grid, Law, grid_within
 from holdfast.mechanisms.laws.normal import NORMAL
@@ -50,6 +49,7 @@ from holdfast.mechanisms.terms import (
 from holdfast.question.expression import Expression
 from holdfast.question.row import GRID_ERROR
 from holdfast.statistics.mean import Mean
+from holdfast.statistics.mean_rules import are_disjoint
 from holdfast.statistics.statistic import Measured, Statistic, measure
 from holdfast.statistics.vectors import Coordinate
 from holdfast.theory.base.concentration import Concentration

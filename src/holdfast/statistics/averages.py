@@ -34,6 +34,13 @@ from holdfast.statistics.entry import (
     require_every_row,
 )
 from holdfast.statistics.mean import Average, Mean, expression_of, rows_with_value
+from holdfast.statistics.mean_events import (
+    DESCRIBED_DIFFERENCES,
+    DESCRIBED_MEANS,
+    DESCRIBED_TOTALS,
+    PRICES_OF_DIFFERENCES,
+    PRICES_OF_MEANS,
+)
 from holdfast.statistics.statistic import ConcentratedMean
 
 __all__ = [
@@ -399,6 +406,8 @@ AVERAGES = (
         "the mean of a value, or the share of rows with a condition; also mean or proportion",
         (1, 1),
         _bind_average,
+        described=DESCRIBED_MEANS,
+        prices=PRICES_OF_MEANS,
     ),
     Entry(
         "sum",
@@ -406,6 +415,7 @@ AVERAGES = (
         "the total over a population of known size",
         (2, 2),
         _bind_total,
+        described=DESCRIBED_TOTALS,
     ),
     Entry(
         "count",
@@ -413,6 +423,7 @@ AVERAGES = (
         "how many members of a population of known size",
         (2, 2),
         _bind_total,
+        described=DESCRIBED_TOTALS,
     ),
     Entry(
         "difference",
@@ -420,6 +431,8 @@ AVERAGES = (
         "of two values of the same rows, or of the means of two groups",
         (2, 2),
         _bind_difference,
+        described=DESCRIBED_DIFFERENCES,
+        prices=PRICES_OF_DIFFERENCES,
     ),
     Entry(
         "effect",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from holdfast.statistics.derived import Derived
+    from holdfast.statistics.event import Description, EventPrice
     from holdfast.statistics.quantile import Quantile
     from holdfast.statistics.statistic import Statistic
 
@@ -205,13 +206,19 @@ MOST_WHOLE = 2**53  # up to here, and not beyond, all whole numbers are doubles
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A statistic: `form` is how it is written, `arguments` the least and most number of them."""
+    """A statistic: `form` is how it is written, `arguments` the least and most number of them.
+
+    `described` are the events and the rules of the classes that it is bound to, and `prices` what
+    the kinds of its events cost; without them it is answered by the rules of its parts.
+    """
 
     name: str
     form: str
     meaning: str
     arguments: tuple[int, int]
     binder: Callable[[Call, Table], Bound]
+    described: tuple[Description, ...] = ()
+    prices: Mapping[str, EventPrice] = field(default_factory=dict)
 
     def bind(self, call: Call, table: Table) -> Bound:
         """What it is of a table, which has a play."""

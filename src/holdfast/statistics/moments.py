@@ -36,7 +36,11 @@ from holdfast.statistics.entry import (
     grouped,
     pair_of,
 )
+from holdfast.statistics.event import Description, EventPrice, Part, Use, sorted_trees, tree_of
+from holdfast.statistics.grid_rules import gridded_rule, relation_look, spread_look
 from holdfast.statistics.mean import Average
+from holdfast.statistics.mean_events import rows_among, values_price
+from holdfast.statistics.rule import Ground, Look, group_of_rows
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.propagation import (
     correlation_interval,
@@ -340,6 +344,49 @@ def _bind_covariance(call: Call, table: Table) -> Covariance | Correlation:
     return Correlation(covariance, (average(square_of(first)), average(square_of(second))))
 
 
+# As they are described.
+
+
+def _spread_uses(spread: Variance) -> list[Use]:
+    return [Use(Part("spread", (tree_of(spread.value),), rows_among(spread.mean)))]
+
+
+def _relation_uses(covariance: Covariance, form: str = "covariance") -> list[Use]:
+    values = sorted_trees(covariance.first, covariance.second)
+    return [Use(Part("relation", values, rows_among(covariance.product), form=form))]
+
+
+def _spread_look(question: Variance, part: Part, ground: Ground) -> Look | None:
+    """By bets on squared deviations of alike rows."""
+    if not ground.alike:
+        return None
+    group = group_of_rows(part.where, ground, question.value)
+    rule = gridded_rule("spread", part, group, ground, squared=not question.root)
+    return spread_look(question.value, group, rule)
+
+
+def _relation_look(question: Covariance | Correlation, part: Part, ground: Ground) -> Look | None:
+    """By bets on products of deviations of alike rows."""
+    if not ground.alike:
+        return None
+    covariance = question.covariance if isinstance(question, Correlation) else question
+    values = (covariance.first, covariance.second)
+    group = group_of_rows(part.where, ground, *values)
+    rule = gridded_rule(part.form, part, group, ground)
+    return relation_look(values, group, part.form, rule)
+
+
+_SPREAD = (Description(Variance, _spread_uses, _spread_look),)
+_SPREAD_PRICES = {"spread": EventPrice(lambda words, part: words.value(part.trees[0]))}
+_RELATION_PRICES = {"relation": EventPrice(values_price)}
+_RELATION = (
+    Description(Covariance, _relation_uses, _relation_look),
+    Description(
+        Correlation,
+        lambda question: _relation_uses(question.covariance, "correlation"),
+        _relation_look,
+    ),
+)
 MOMENTS = (
     Entry(
         "variance",
@@ -347,6 +394,8 @@ MOMENTS = (
         "the population's variance",
         (1, 1),
         _bind_variance,
+        described=_SPREAD,
+        prices=_SPREAD_PRICES,
     ),
     Entry(
         "std",
@@ -354,6 +403,8 @@ MOMENTS = (
         "the root of the variance",
         (1, 1),
         _bind_variance,
+        described=_SPREAD,
+        prices=_SPREAD_PRICES,
     ),
     Entry(
         "covariance",
@@ -361,6 +412,8 @@ MOMENTS = (
         "the covariance of two values",
         (2, 2),
         _bind_covariance,
+        described=_RELATION,
+        prices=_RELATION_PRICES,
     ),
     Entry(
         "correlation",
@@ -368,5 +421,7 @@ MOMENTS = (
         "the covariance over both standard deviations",
         (2, 2),
         _bind_covariance,
+        described=_RELATION,
+        prices=_RELATION_PRICES,
     ),
 )

@@ -10,7 +10,10 @@ from functools import partial
 from typing import overload
 
 from holdfast import require
+from holdfast.data.sampling import Independent
 from holdfast.errors import InvalidQuestion, Refused
+from holdfast.prior.constants import level_millibits
+from holdfast.prior.grammar import Grammar
 from holdfast.question import build
 from holdfast.question.expression import Column, ColumnType, Expression, Op, Operation
 from holdfast.question.functions import RowFunction
@@ -39,7 +42,11 @@ from holdfast.statistics.entry import (
     number_of,
     pair_of,
 )
+from holdfast.statistics.event import Description, EventPrice, Part, Use, tree_of
+from holdfast.statistics.grid_rules import gridded_rule, quantile_look
 from holdfast.statistics.mean import Average
+from holdfast.statistics.mean_events import rows_among
+from holdfast.statistics.rule import Ground, Look, group_of_rows
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.propagation import quantile_interval
 
@@ -314,6 +321,39 @@ def _is_whole(expression: Expression) -> bool:
     return isinstance(expression, Column) and expression.type is ColumnType.INTEGER
 
 
+# As they are described.
+
+
+def _quantile_uses(question: Quantile) -> list[Use]:
+    where = rows_among(question.threshold(question.low))
+    trees = (tree_of(question.value),)
+    quantile = Part("quantile", trees, where, (question.level,))
+    return [Use(quantile), Use(Part("distribution", trees, where), "free")]
+
+
+def _quantile_look(question: Quantile, part: Part, ground: Ground) -> Look | None:
+    """By order statistics of independent rows."""
+    group = group_of_rows(part.where, ground, question.value)
+    if not isinstance(ground.sampling, Independent) or (group and not ground.alike):
+        return None
+    (level,) = part.numbers
+    rule = gridded_rule("quantile", part, group, ground, log_free=next(iter(ground.log_free), None))
+    return quantile_look(question.value, group, level, rule, alike=ground.alike)
+
+
+def _distribution_price(words: Grammar, part: Part) -> int:
+    return words.number(part.trees[0], bounded=True)
+
+
+def _quantile_price(words: Grammar, part: Part) -> int:
+    return _distribution_price(words, part) + level_millibits(part.numbers[0])
+
+
+_DESCRIBED = (Description(Quantile, _quantile_uses, _quantile_look),)
+_PRICES = {
+    "quantile": EventPrice(_quantile_price, "where quantile"),
+    "distribution": EventPrice(_distribution_price, "where quantile"),
+}
 QUANTILE = (
     Entry(
         "median",
@@ -321,6 +361,8 @@ QUANTILE = (
         "the quantile at level 1/2",
         (1, 2),
         _bind_median,
+        described=_DESCRIBED,
+        prices=_PRICES,
     ),
     Entry(
         "quantile",
@@ -328,5 +370,7 @@ QUANTILE = (
         "the least v that this share of the population does not exceed",
         (2, 3),
         _bind_quantile,
+        described=_DESCRIBED,
+        prices=_PRICES,
     ),
 )

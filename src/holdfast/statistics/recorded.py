@@ -15,7 +15,6 @@ from holdfast.statistics.bind import bind, read_again
 from holdfast.statistics.entry import Bound, Table
 from holdfast.statistics.mean import Mean
 from holdfast.statistics.robust import CatoniEstimate
-from holdfast.statistics.scores import LogLoss
 from holdfast.statistics.statistic import ConcentratedMean, Statistic
 from holdfast.statistics.whole import Auc, TableFunction
 from holdfast.theory.base.gamma import gamma_from_text
@@ -59,7 +58,7 @@ def is_named(statistic: Statistic) -> bool:
     """Whether it is a function of Python: known by its name, whatever it does."""
     source = statistic.row and statistic.row.source
     written = isinstance(statistic, Auc | CatoniEstimate | ConcentratedMean)
-    return not written and not isinstance(source, Expression | LogLoss)
+    return not written and not isinstance(source, Expression) and not hasattr(source, "part")
 
 
 def require_written(statistic: Statistic, table: Table) -> None:

@@ -22,7 +22,7 @@ from holdfast.statistics.derived import (
 )
 from holdfast.statistics.entry import By, Call, Entry, Table, TableCall, What, grouped
 from holdfast.statistics.mean import Average
-from holdfast.statistics.scores import score_number
+from holdfast.statistics.spelling import score_number
 from holdfast.theory.base.propagation import std_interval
 
 __all__ = ["RMSE", "RootMeanSquaredError", "rmse"]

@@ -13,8 +13,11 @@ from typing import TYPE_CHECKING, overload
 
 from holdfast import require
 from holdfast.data.values import evaluate
+from holdfast.errors import NotDescribed
+from holdfast.prior.grammar import Grammar
 from holdfast.question import build
 from holdfast.question.expression import Expression, Op, column_names
+from holdfast.question.missing import may_be_missing
 from holdfast.question.row import RowValue, row_value
 from holdfast.question.text import numeral, text_of
 from holdfast.statistics.derived import (
@@ -38,7 +41,22 @@ from holdfast.statistics.entry import (
     positive_label,
     require_all_rows,
 )
+from holdfast.statistics.event import (
+    NO_TEXT,
+    Description,
+    EventPrice,
+    Part,
+    Use,
+    sorted_trees,
+    tree_of,
+)
 from holdfast.statistics.mean import Average, Mean, expression_of
+from holdfast.statistics.mean_events import numbers_price
+from holdfast.statistics.mean_rules import Contrast, of_groups
+from holdfast.statistics.rounded_rules import RoundedOverlap
+from holdfast.statistics.rule import Ground, GroupRows, Look
+from holdfast.statistics.share_rules import Overlap, overlap_counts, overlap_look
+from holdfast.statistics.spelling import probability_of, score_number, squared_distance
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.propagation import ratio_interval
 from holdfast.theory.base.safeside import round_down, round_up
@@ -62,28 +80,12 @@ __all__ = [
     "log_loss",
     "or_wrong",
     "other_class",
-    "score_number",
-    "squared_distance",
 ]
 
 
 def other_class(positive: Expression) -> Expression:
     """The rows that are not positive; a missing label is no positive one."""
     return build.negation(build.coalesce([positive, build.FALSE]))
-
-
-def squared_distance(probability: RowValue, outcome: RowValue) -> RowValue:
-    """Brier's score of a row: 1, the worst, where the probability or the label is missing."""
-    share, label = score_number(probability), score_number(outcome)
-    # A product of absolute values, so that its range is known not to be below 0.
-    size = build.function(Op.ABS, build.arithmetic(Op.SUBTRACT, share, label))
-    square = build.arithmetic(Op.MULTIPLY, size, size)
-    return row_value(build.coalesce([square, build.constant(1.0)]))
-
-
-def score_number(score: RowValue) -> Expression:
-    """A score or a label as a number; NULL where it is missing."""
-    return build.as_number(expression_of(score), "a score")
 
 
 def is_right(prediction: Expression, label: Expression) -> Expression:
@@ -115,6 +117,14 @@ class LogLoss:
     def text(self) -> str:
         trees = f"{text_of(self.probability)}, {text_of(self.positive)}"
         return f"log_loss({trees}, {numeral(self.floor)})"
+
+    @property
+    def part(self) -> Part:
+        """The event of its mean."""
+        score = probability_of(self.probability)
+        if score is None:
+            raise NotDescribed(NO_TEXT)
+        return Part("log_loss", (score, self.positive), numbers=(self.floor,))
 
     def values(self, frame: pl.DataFrame) -> NDArray[np.float64]:
         import numpy as np
@@ -304,6 +314,65 @@ def _bind_balanced_accuracy(call: Call, table: Table) -> BalancedAccuracy:
     return BalancedAccuracy(row_value(predicted), row_value(label), Difference(*rates))
 
 
+# As they are described.
+
+
+def _labelled_price(words: Grammar, part: Part) -> int:
+    score, label = part.trees
+    return words.number(score, bounded=False) + words.condition(label, "v") + numbers_price(part)
+
+
+def _ratio_price(words: Grammar, part: Part) -> int:
+    return sum(words.condition(each, "v") for each in part.trees)
+
+
+def _balanced_uses(score: BalancedAccuracy) -> list[Use]:
+    """Which of the two is the label matters."""
+    trees = (tree_of(score.predicted), tree_of(score.labelled))
+    return [Use(Part("ratio", trees, form="balanced_accuracy"))]
+
+
+def _f1_uses(score: F1Score) -> list[Use]:
+    """Which of the two is the label matters where one may be missing."""
+    both = score.predicted, score.labelled
+    ordered = any(may_be_missing(tree_of(each)) for each in both)
+    trees = tuple(map(tree_of, both)) if ordered else sorted_trees(*both)
+    return [Use(Part("ratio", trees, form="f1"))]
+
+
+def _balanced_look(_score: BalancedAccuracy, part: Part, ground: Ground) -> Look | None:
+    """Balanced accuracy, a part of [0, 1], is the difference of both rates as a part of [-1, 1].
+
+    The size of one class follows from that of the other, and so does how far it may be off.
+    """
+    if not ground.alike:
+        return None
+    predicted, positive = part.trees
+    sizes = (ground.log_share(positive),)
+    rule = Contrast(ground.rows, ground.log_level(part), (sizes, sizes), disjoint=True)
+    first, second = (
+        GroupRows(each, (), sizes, known=False) for each in (positive, other_class(positive))
+    )
+    return of_groups(row_value(or_wrong(predicted, positive)), (first, second), rule, ground)
+
+
+def _f1_look(_score: F1Score, part: Part, ground: Ground) -> Look | None:
+    """The rows where either holds, and those where both do."""
+    if not ground.alike:
+        return None
+    first, second = part.trees
+    if may_be_missing(first):
+        first = or_wrong(first, second)
+    either = build.disjunction([first, second])
+    within = either if part.where is None else build.conjunction([part.where, either])
+    levels = ground.log_level(part), ground.log_share(within)
+    sides = row_value(first), row_value(second)
+    if ground.rounded:
+        rounded = RoundedOverlap(ground.rows, *levels)
+        return Look(rounded, rounded.seen, overlap_counts(*sides, part.where))
+    return overlap_look(*sides, part.where, Overlap(ground.rows, *levels))
+
+
 SCORES = (
     Entry(
         "accuracy",
@@ -318,6 +387,7 @@ SCORES = (
         "the mean of the shares that are right among positive and among negative rows",
         (2, 2),
         _bind_balanced_accuracy,
+        described=(Description(BalancedAccuracy, _balanced_uses, _balanced_look),),
     ),
     Entry(
         "error",
@@ -332,6 +402,8 @@ SCORES = (
         "2 P(both)/(P(predicted) + P(labelled))",
         (2, 2),
         _bind_f1,
+        described=(Description(F1Score, _f1_uses, _f1_look),),
+        prices={"ratio": EventPrice(_ratio_price)},
     ),
     Entry(
         "brier",
@@ -339,6 +411,7 @@ SCORES = (
         "the mean squared distance from the label",
         (2, 2),
         _bind_brier,
+        prices={"brier": EventPrice(_labelled_price)},
     ),
     Entry(
         "log_loss",
@@ -346,5 +419,6 @@ SCORES = (
         "the mean of -ln of the probability given to the label",
         (2, 3),
         _bind_log_loss,
+        prices={"log_loss": EventPrice(_labelled_price, None)},
     ),
 )

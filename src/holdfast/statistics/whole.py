@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -13,6 +12,7 @@ from holdfast import require
 from holdfast.data.sample import Sample, plain_frames, reading, silent
 from holdfast.data.sampling import Clustered, Independent, Sampling, gamma_of
 from holdfast.errors import InvalidArgument, InvalidQuestion
+from holdfast.prior.grammar import Grammar
 from holdfast.question import build
 from holdfast.question.bounds import Range
 from holdfast.question.expression import Expression, column_names
@@ -21,6 +21,9 @@ from holdfast.question.row import RowValue
 from holdfast.question.scale import Scale
 from holdfast.question.text import identifier, numeral, string, text_of
 from holdfast.statistics.entry import Call, Entry, Table, What, positive_label, require_all_rows
+from holdfast.statistics.event import Description, EventPrice, Part, Use
+from holdfast.statistics.grid_rules import Gridded, auc_look, ranked_score
+from holdfast.statistics.rule import Ground, Look
 from holdfast.statistics.statistic import ROUNDINGS, Measured, Statistic
 from holdfast.theory.base.concentration import (
     BoundedDifferences,
@@ -36,16 +39,10 @@ from holdfast.theory.base.unbounded import InUnits
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["WHOLE", "Auc", "TableFunction", "auc", "columns_of", "ranked_score", "statistic"]
+__all__ = ["WHOLE", "Auc", "TableFunction", "auc", "columns_of", "statistic"]
 
 _FAR = 2.0**28  # scales from 0, as far as a statistic without bounds is read
 _LOG_USUAL = math.log(0.05)
-
-
-def ranked_score(score: Expression, positive: Expression) -> Expression:
-    """The score that rows are ranked by: a missing one is the worst that its class can have."""
-    low, high = (build.constant(end) for end in (-sys.float_info.max, sys.float_info.max))
-    return build.coalesce([score, build.case([(positive, low)], high)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,6 +305,34 @@ def _bind_auc(call: Call, table: Table) -> Auc:
     return Auc(ranked, positive, positives, negatives)
 
 
+# As it is described.
+
+
+def _auc_uses(area: Auc) -> list[Use]:
+    return [Use(Part("auc", (area.score, area.positive)))]
+
+
+def _auc_look(_question: Auc, part: Part, ground: Ground) -> Look | None:
+    """By bets on blocks of both classes, each of alike rows."""
+    score, positive = part.trees
+    if not ground.alike_within(positive):
+        return None
+    rule = Gridded(
+        "auc",
+        ground.rows,
+        ground.log_level(part),
+        log_sizes=(ground.log_share(positive),),
+        points=ground.points,
+        rounded=ground.rounded,
+    )
+    return auc_look(score, positive, rule)
+
+
+def _auc_price(words: Grammar, part: Part) -> int:
+    score, label = part.trees
+    return words.number(score, bounded=False) + words.condition(label, "v")
+
+
 WHOLE = (
     Entry(
         "auc",
@@ -315,5 +340,7 @@ WHOLE = (
         "how often a positive row has the higher score, ties 1/2",
         (2, 2),
         _bind_auc,
+        described=(Description(Auc, _auc_uses, _auc_look),),
+        prices={"auc": EventPrice(_auc_price, None)},
     ),
 )

@@ -26,10 +26,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.errors import InvalidArgument, InvalidQuestion
-from holdfast.prior.bits import Prior
 from holdfast.question.columns import Schema
 from holdfast.question.expression import ColumnType
 from holdfast.question.row import GRID
+from holdfast.statistics.bits import Prior
 from holdfast.theory.length.levels import option_millibits
 from holdfast.theory.length.words import option
 

@@ -11,10 +11,6 @@ from typing import TYPE_CHECKING, cast
 
 from holdfast import require
 from holdfast.data.sample import Sample
-from holdfast.described.question import DescribedQuestion
-from holdfast.described.rounded import RoundedMean
-from holdfast.described.rule import Look
-from holdfast.described.shares import Share, share_look
 from holdfast.errors import BudgetExhausted, InvalidQuestion
 from holdfast.lab.world.holders import Session, Shown
 from holdfast.lab.world.linear_questions import HALF_RANGE, Arrays, HasLength, LabQuestion, Linear
@@ -29,7 +25,11 @@ from holdfast.question.columns import Schema
 from holdfast.question.scale import Scale
 from holdfast.question.text import numeral
 from holdfast.statistics.bind import bind
+from holdfast.statistics.description import DescribedQuestion
 from holdfast.statistics.entry import Table
+from holdfast.statistics.rounded_rules import RoundedMean
+from holdfast.statistics.rule import Look
+from holdfast.statistics.share_rules import Share, share_look
 from holdfast.statistics.statistic import Statistic
 from holdfast.theory.length.levels import described_log_level
 

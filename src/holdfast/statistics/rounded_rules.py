@@ -11,10 +11,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 from holdfast import require
-from holdfast.described.rule import UNKNOWN, Evidence, Symbols, Told, counts
 from holdfast.question.row import GRID, GRID_ERROR
+from holdfast.statistics.rule import UNKNOWN, Evidence, Symbols, Told, counts
 from holdfast.theory.base.concentration import BoundedMean, SubGaussian
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.safeside import float_above, float_below, level_share, round_up
@@ -94,6 +95,8 @@ class RoundedSizes:
 class RoundedMean:
     """The mean of a bounded value, conditions included, over `rows` independent rows."""
 
+    name: ClassVar[str] = "rounded mean/1"
+    method: ClassVar[str] = "Hoeffding's interval, rounded"
     rows: int
     log_p: float
 
@@ -120,6 +123,8 @@ class RoundedMean:
 class RoundedGroupMean:
     """The mean inside a group of alike rows, and its size, as `RoundedSizes` tells it."""
 
+    name: ClassVar[str] = "rounded group mean/1"
+    method: ClassVar[str] = "Hoeffding's interval of the group's rows, rounded"
     rows: int
     log_p: float
     log_sizes: tuple[float, ...]
@@ -154,6 +159,8 @@ class RoundedGroupMean:
 class RoundedOverlap:
     """F1: the rounded share of rows where both conditions hold among those where either does."""
 
+    name: ClassVar[str] = "rounded overlap/1"
+    method: ClassVar[str] = "Hoeffding's interval of the rows where either holds, rounded"
     rows: int
     log_p: float
     log_share: float
@@ -185,6 +192,8 @@ class RoundedContrast:
     others each has half the level.
     """
 
+    name: ClassVar[str] = "rounded contrast/1"
+    method: ClassVar[str] = "Hoeffding's interval of both groups' rows, rounded"
     rows: int
     log_p: float
     log_sizes: tuple[tuple[float, ...], tuple[float, ...]]

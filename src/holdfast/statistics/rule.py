@@ -5,22 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from holdfast import require
 from holdfast.data.design import NO_DESIGN, Design
 from holdfast.data.sample import Sample
 from holdfast.data.sampling import Independent, Sampling
 from holdfast.errors import NotDescribed
-from holdfast.prior.bits import Bits
-from holdfast.prior.parts import Part
-from holdfast.prior.undo import part_condition
 from holdfast.question.expression import Expression
 from holdfast.question.missing import may_be_missing
-from holdfast.question.row import GRID, RowValue, row_value
-from holdfast.statistics.bind import Question
+from holdfast.question.row import GRID, RowValue, condition_row, row_value
 from holdfast.statistics.derived import counted_condition
-from holdfast.statistics.entry import Bound
+from holdfast.statistics.event import Part
+from holdfast.statistics.mean import rows_with_value
+from holdfast.statistics.spelling import part_condition
 from holdfast.theory.base.concentration import BoundedMean
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.direct.symbols import POINTS
@@ -28,11 +26,15 @@ from holdfast.theory.length.levels import count_symbols, described_log_level
 
 if TYPE_CHECKING:
     from holdfast.data.histogram import Histogram
+    from holdfast.statistics.bind import Question
+    from holdfast.statistics.bits import Bits
+    from holdfast.statistics.entry import Bound
 
 __all__ = [
     "UNKNOWN",
     "Evidence",
     "Ground",
+    "GroupRows",
     "GroupSizes",
     "Lengths",
     "Look",
@@ -40,6 +42,8 @@ __all__ = [
     "Symbols",
     "Told",
     "counts",
+    "group_of_rows",
+    "own_rows",
     "within",
 ]
 
@@ -114,8 +118,24 @@ class GroupSizes:
         return sizes[-1], (missing, missing), symbols[len(told) :]
 
 
+def own_rows(log_sizes: tuple[float, ...], *, known: bool) -> str:
+    """Which rows a mean is of whose number is told, in words."""
+    missing_only = known and len(log_sizes) == 1
+    return "the rows that have a value" if missing_only else "the group's own rows"
+
+
 class Rule(Protocol):
-    """A frozen value of plain public numbers: one event of Theorem O."""
+    """A frozen value of plain public numbers: one event of Theorem O.
+
+    Its name is what ledgers call it, whose meaning never changes.
+    """
+
+    name: ClassVar[str]
+
+    @property
+    def method(self) -> str:
+        """How it comes to its interval, in words."""
+        ...
 
     @property
     def rows(self) -> int:
@@ -200,7 +220,8 @@ class Ground:
 
     `made_for_keys` are the columns whose values were made for single keys: what is said of those is
     `for_these_items`, and so is everything where other columns are public. `contains_means` tells
-    that means of numbers keep to a half-width that can be planned.
+    that means of numbers keep to a half-width that can be planned. `log_free` are the levels of the
+    question's events that hold for all constants at once.
     """
 
     rows: int
@@ -212,6 +233,7 @@ class Ground:
     for_these_items: bool = False
     made_for_keys: frozenset[str] = frozenset()
     contains_means: bool = False
+    log_free: tuple[float, ...] = ()
 
     def about(self, columns: Iterable[str]) -> Ground:
         """What rules for a question about these columns rest on."""
@@ -256,3 +278,36 @@ class Ground:
             return self.log_level(Part("mean", (tree,)))
         except NotDescribed:
             return _ANY_SIZE
+
+
+@dataclass(frozen=True, slots=True)
+class GroupRows:
+    """Rows that are told by their number; `log_sizes` and `known` are those of `GroupSizes`.
+
+    `around` is the group with its missing rows, where it is told too.
+    """
+
+    inside: Expression
+    around: tuple[RowValue, ...]
+    log_sizes: tuple[float, ...]
+    known: bool
+
+    @property
+    def counted(self) -> tuple[RowValue, ...]:
+        """The conditions whose rows are counted, in the order of their levels."""
+        return (*self.around, condition_row(self.inside))
+
+
+def group_of_rows(where: Expression | None, ground: Ground, *values: RowValue) -> GroupRows | None:
+    """The rows in `where` that have all values; None if those are all rows."""
+    inside = rows_with_value(where, *values)
+    if inside is None:
+        return None
+    known = inside != where
+    around = (where,) if where is not None and known else ()
+    return GroupRows(
+        inside,
+        tuple(map(condition_row, around)),
+        tuple(map(ground.log_share, (*around, inside))),
+        known,
+    )

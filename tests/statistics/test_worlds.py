@@ -18,14 +18,14 @@ from scipy import stats
 
 from holdfast.data.polars import PolarsSample
 from holdfast.data.sampling import Clustered, MDependent
-from holdfast.described.gridded import Gridded
-from holdfast.described.means import PairedRule
-from holdfast.described.question import described
-from holdfast.described.rule import Rule, Told
-from holdfast.described.shares import GroupShare, Overlap, Share
 from holdfast.question.row import GRID_ERROR
+from holdfast.statistics.description import described
+from holdfast.statistics.grid_rules import Gridded
+from holdfast.statistics.mean_rules import PairedRule
+from holdfast.statistics.rule import Rule, Told
+from holdfast.statistics.share_rules import GroupShare, Overlap, Share
 from holdfast.theory.direct.proportion import share_interval
-from tests.described.asking import ground_on, question_on, told
+from tests.statistics.asking import ground_on, question_on, told
 
 LEVELS = [math.log(0.1), math.log(1e-3), math.log(1e-6)]
 THETAS = np.linspace(0.01, 0.99, 197)

@@ -7,8 +7,9 @@ places on the grid, and the size of a group.
 
 from __future__ import annotations
 
+import sys
 from dataclasses import astuple, dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 
@@ -16,11 +17,16 @@ from holdfast import require
 from holdfast.data.ranking import shuffled_classes
 from holdfast.data.units import unit_sums
 from holdfast.data.values import distinct_unit_values, unit_values_of
-from holdfast.described.groups import GroupRows
-from holdfast.described.rounded import RoundedSizes
-from holdfast.described.rule import (
+from holdfast.question import build
+from holdfast.question.expression import Expression
+from holdfast.question.row import GRID_ERROR, RowValue, condition_row
+from holdfast.statistics.event import Part
+from holdfast.statistics.rounded_rules import RoundedSizes
+from holdfast.statistics.rule import (
     UNKNOWN,
     Evidence,
+    Ground,
+    GroupRows,
     GroupSizes,
     Look,
     Symbols,
@@ -28,10 +34,6 @@ from holdfast.described.rule import (
     counts,
     within,
 )
-from holdfast.question import build
-from holdfast.question.expression import Expression
-from holdfast.question.row import GRID_ERROR, RowValue, condition_row
-from holdfast.statistics.whole import ranked_score
 from holdfast.theory.base.concentration import Concentration
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.safeside import (
@@ -68,15 +70,34 @@ __all__ = [
     "Gridded",
     "apart_look",
     "auc_look",
+    "gridded_rule",
     "group_look",
     "m_dependent_look",
     "profile_look",
     "quantile_look",
+    "ranked_score",
     "relation_look",
     "spread_look",
     "unit_mean",
     "unlike_group_mean",
 ]
+
+
+# How the places of each kind come about, in words.
+_METHODS = {
+    "quantile": "order statistics",
+    "spread": "bets on squared deviations",
+    "covariance": "bets on products of deviations",
+    "correlation": "bets on products of deviations",
+    "auc": "bets on blocks of both classes",
+    "units": "bets on sums of units, and Hoeffding's bound for units,",
+    "units in a group": "bets on sums of units",
+    "m-dependent rows": "bets on blocks of rows",
+    "concentration": "the declared concentration",
+    "unlike group": "bets on the group's rows, which need not be alike",
+    "unlike groups": "bets on each group's rows, which need not be alike,",
+    "units in both groups": "bets on sums of units, for each group,",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +111,7 @@ class Gridded:
     standard deviation, and its square is told.
     """
 
+    name: ClassVar[str] = "grid/1"
     by: str
     rows: int
     log_p: float
@@ -100,6 +122,10 @@ class Gridded:
     rounded: bool = False
     known: bool = False
     groups: int = 0
+
+    @property
+    def method(self) -> str:
+        return _METHODS[self.by]
 
     @property
     def symbols(self) -> int:
@@ -410,3 +436,26 @@ def _around_half(place: float) -> float:
 
 def _outwards(low: float, high: float) -> Interval:
     return Interval(max(0.0, round_down(_around_half(low))), min(1.0, round_up(_around_half(high))))
+
+
+def ranked_score(score: Expression, positive: Expression) -> Expression:
+    """The score that rows are ranked by: a missing one is the worst that its class can have."""
+    low, high = (build.constant(end) for end in (-sys.float_info.max, sys.float_info.max))
+    return build.coalesce([score, build.case([(positive, low)], high)])
+
+
+def gridded_rule(
+    by: str, part: Part, group: GroupRows | None, ground: Ground, **more: Any
+) -> Gridded:
+    """The rule of a part on the grid, of all rows or of a group of alike ones."""
+    log_sizes, known = ((), False) if group is None else (group.log_sizes, group.known)
+    return Gridded(
+        by,
+        ground.rows,
+        ground.log_level(part),
+        log_sizes=log_sizes,
+        points=ground.points,
+        rounded=ground.rounded,
+        known=known,
+        **more,
+    )

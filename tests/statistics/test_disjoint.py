@@ -6,10 +6,10 @@ import polars as pl
 from hypothesis import given, strategies as st
 
 from holdfast.data.values import evaluate
-from holdfast.described.means import are_disjoint
 from holdfast.question.columns import Schema
 from holdfast.question.expression import ColumnType
 from holdfast.question.parse import parse_row
+from holdfast.statistics.mean_rules import are_disjoint
 
 SCHEMA = Schema({"x": ColumnType.INTEGER, "b": ColumnType.BOOLEAN, "t": ColumnType.TEXT})
 ROWS = pl.DataFrame(

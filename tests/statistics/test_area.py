@@ -12,11 +12,11 @@ from scipy import stats
 
 from holdfast.data.polars import PolarsSample
 from holdfast.data.sampling import MDependent
-from holdfast.described.gridded import Gridded, auc_look
-from holdfast.described.question import columns_read, described
-from holdfast.described.rule import Evidence
+from holdfast.statistics.description import columns_read, described
+from holdfast.statistics.grid_rules import Gridded, auc_look
+from holdfast.statistics.rule import Evidence
 from holdfast.statistics.whole import Auc
-from tests.described.asking import ground_on, question_on
+from tests.statistics.asking import ground_on, question_on
 
 TEXT = "auc(score, late)"
 SHIFT, POSITIVES, NEGATIVES = 1.2, 60, 140

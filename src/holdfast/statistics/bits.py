@@ -9,27 +9,19 @@ from typing import Any
 from holdfast.data.design import ANY_GROUP
 from holdfast.errors import InvalidArgument, InvalidQuestion, NotDescribed
 from holdfast.prior.column_weights import Columns
-from holdfast.prior.constants import free_number_millibits, level_millibits
-from holdfast.prior.families import DeclaredFamily
 from holdfast.prior.grammar import Grammar
-from holdfast.prior.parts import Part, Role, Use, parts_of
 from holdfast.question.columns import Schema
 from holdfast.statistics.bind import Question, bind
 from holdfast.statistics.entry import Bound, Table
-from holdfast.theory.length.levels import any_order_millibits, option_millibits
+from holdfast.statistics.event import Part, Role, Use
+from holdfast.statistics.families import DeclaredFamily
+from holdfast.statistics.registry import PRICES, parts_of
+from holdfast.theory.length.levels import option_millibits
 from holdfast.theory.length.words import NAME, option
 
 __all__ = ["Bits", "PricedPart", "Prior", "bits"]
 
 _MOST_PRICES = 4096  # that are remembered
-_WHERE = {
-    "mean": "where mean",
-    "cut": "where cut",
-    "contrast": "where contrast",
-    "quantile": "where quantile",
-    "distribution": "where quantile",
-}
-_OF_ALL_ROWS = frozenset({"auc", "log_loss", "declared"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,40 +166,16 @@ class Prior:
         return option("route", "grammar") + self._described(part)
 
     def _described(self, part: Part) -> int:
-        cost = option("part", part.kind) + self._body(part)
-        if part.kind in _OF_ALL_ROWS:
+        words, price = self.grammar, PRICES[part.kind]
+        form = option(part.kind, part.form) if part.form else 0
+        cost = option("part", part.kind) + form + price.body(words, part)
+        if price.where is None:
             if part.where is not None:
                 raise NotDescribed(f"{part.kind} is asked of all rows: it has no where.")
             return cost
-        row = _WHERE.get(part.kind, "where other")
         if part.where is None:
-            return cost + option(row, "no")
-        return cost + option(row, "yes") + self.grammar.condition(part.where, "w")
-
-    def _body(self, part: Part) -> int:
-        words, (tree, *others) = self.grammar, part.trees
-        numbers = sum(map(free_number_millibits, part.numbers))
-        form = option(part.kind, part.form) if part.form else 0
-        match part.kind:
-            case "mean" | "spread" | "declared":
-                body = words.value(tree)
-            case "cut":
-                body = words.cut(tree)
-            case "quantile":
-                numbers = level_millibits(part.numbers[0])
-                body = words.number(tree, bounded=True)
-            case "distribution":
-                body = words.number(tree, bounded=True)
-            case "contrast":
-                body = words.value(tree) + words.groups(*others)
-            case "paired" | "relation":
-                body = sum(map(words.value, part.trees)) + any_order_millibits(len(set(part.trees)))
-            case "ratio":
-                body = sum(words.condition(each, "v") for each in part.trees)
-            case "auc" | "brier" | "log_loss":
-                (label,) = others
-                body = words.number(tree, bounded=False) + words.condition(label, "v")
-        return form + body + numbers
+            return cost + option(price.where, "no")
+        return cost + option(price.where, "yes") + words.condition(part.where, "w")
 
 
 def bits(question: Question, schema: Prior | Schema | Mapping[str, Any]) -> Bits:

@@ -18,7 +18,7 @@ from holdfast.question.expression import Constant, Expression, Op, Operation, Va
 from holdfast.question.missing import may_be_missing
 from holdfast.question.row import RowValue, row_value
 from holdfast.statistics.derived import as_counted
-from holdfast.statistics.scores import score_number, squared_distance
+from holdfast.statistics.mean import expression_of
 
 __all__ = [
     "brier_of",
@@ -27,6 +27,8 @@ __all__ = [
     "paired_of",
     "part_condition",
     "probability_of",
+    "score_number",
+    "squared_distance",
 ]
 
 
@@ -138,3 +140,17 @@ def _row_value(tree: Expression) -> RowValue | None:
         return row_value(tree)
     except InvalidQuestion:  # no column, or no bounds: not a value that anybody asked for
         return None
+
+
+def squared_distance(probability: RowValue, outcome: RowValue) -> RowValue:
+    """Brier's score of a row: 1, the worst, where the probability or the label is missing."""
+    share, label = score_number(probability), score_number(outcome)
+    # A product of absolute values, so that its range is known not to be below 0.
+    size = build.function(Op.ABS, build.arithmetic(Op.SUBTRACT, share, label))
+    square = build.arithmetic(Op.MULTIPLY, size, size)
+    return row_value(build.coalesce([square, build.constant(1.0)]))
+
+
+def score_number(score: RowValue) -> Expression:
+    """A score or a label as a number; NULL where it is missing."""
+    return build.as_number(expression_of(score), "a score")

@@ -9,14 +9,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from holdfast import require
-from holdfast.described.groups import GroupRows
-from holdfast.described.rule import UNKNOWN, GroupSizes, Look, Rule, Symbols, Told, counts, within
 from holdfast.question import build
 from holdfast.question.expression import Expression
 from holdfast.question.row import RowValue, row_value
 from holdfast.statistics.mean import expression_of
+from holdfast.statistics.rule import (
+    UNKNOWN,
+    GroupRows,
+    GroupSizes,
+    Look,
+    Rule,
+    Symbols,
+    Told,
+    counts,
+    own_rows,
+    within,
+)
 from holdfast.theory.base.concentration import BoundedMean
 from holdfast.theory.base.intervals import Interval, clopper_pearson
 from holdfast.theory.direct.order_statistics import threshold_interval
@@ -39,6 +50,8 @@ __all__ = [
 class Share:
     """How many of `rows` rows: Clopper and Pearson, and for free thresholds DKW and the band."""
 
+    name: ClassVar[str] = "share/1"
+    method: ClassVar[str] = "Clopper and Pearson's interval"
     rows: int
     log_p: float
     log_free: tuple[float, ...]
@@ -62,11 +75,16 @@ class GroupShare:
     `log_sizes` and `known` are those of `GroupSizes`.
     """
 
+    name: ClassVar[str] = "group share/1"
     rows: int
     log_p: float
     log_free: tuple[float, ...]
     log_sizes: tuple[float, ...]
     known: bool = False
+
+    @property
+    def method(self) -> str:
+        return f"Clopper and Pearson's interval of {own_rows(self.log_sizes, known=self.known)}"
 
     @property
     def symbols(self) -> int:
@@ -91,6 +109,8 @@ class GroupShare:
 class Overlap:
     """F1: rows where either condition holds, and rows where both do; a share in disguise."""
 
+    name: ClassVar[str] = "overlap/1"
+    method: ClassVar[str] = "Clopper and Pearson's interval of the rows where either holds"
     rows: int
     log_p: float
     log_share: float

@@ -12,14 +12,14 @@ import pytest
 import holdfast
 from holdfast.data.polars import PolarsSample
 from holdfast.data.sampling import Independent, Sampling, clustered, declared, m_dependent
-from holdfast.described.question import DescribedQuestion, described
-from holdfast.described.rule import Ground
 from holdfast.ledger.audit import audit
 from holdfast.mechanisms.described import DESCRIBED
 from holdfast.mechanisms.mechanism import Wish
 from holdfast.mechanisms.terms import Account
-from holdfast.prior.bits import Prior
 from holdfast.question.columns import Schema
+from holdfast.statistics.bits import Prior
+from holdfast.statistics.description import DescribedQuestion, described
+from holdfast.statistics.rule import Ground
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.direct.unit_sums import unit_mean_interval
 from tests.mechanisms.fake import independent, noise_of

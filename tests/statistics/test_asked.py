@@ -14,15 +14,15 @@ from hypothesis import given, settings, strategies as st
 from holdfast.data.polars import PolarsSample
 from holdfast.data.sample import Sample
 from holdfast.data.source import open_sample
-from holdfast.described.question import described
-from holdfast.described.rule import Told
 from holdfast.errors import InvalidQuestion
-from holdfast.prior.parts import parts_of
 from holdfast.question.parse import parse_row
 from holdfast.question.text import text_of
+from holdfast.statistics.description import described
+from holdfast.statistics.registry import parts_of
+from holdfast.statistics.rule import Told
 from tests.data.loading import postgres_sample
-from tests.described.asking import ground_on, question_on, symbols_of, told
 from tests.question.interpreter import COLUMNS, conditions, numbers
+from tests.statistics.asking import ground_on, question_on, symbols_of, told
 
 ROWS = 300
 

@@ -11,29 +11,31 @@ import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from holdfast import require
 from holdfast.data.sampling import Clustered, Independent
-from holdfast.described.gridded import Gridded, apart_look, unit_mean, unlike_group_mean
-from holdfast.described.groups import GroupRows, group_of_rows
-from holdfast.described.rounded import RoundedContrast
-from holdfast.described.rule import (
+from holdfast.question import build
+from holdfast.question.expression import Constant, Expression, Op, Operation
+from holdfast.question.row import GRID, GRID_ERROR, RowValue, row_value
+from holdfast.statistics.event import Part
+from holdfast.statistics.grid_rules import Gridded, apart_look, unit_mean, unlike_group_mean
+from holdfast.statistics.mean import expression_of, within_group
+from holdfast.statistics.rounded_rules import RoundedContrast
+from holdfast.statistics.rule import (
     UNKNOWN,
     Evidence,
     Ground,
+    GroupRows,
     GroupSizes,
     Look,
     Symbols,
     Told,
     counts,
+    group_of_rows,
+    own_rows,
 )
-from holdfast.prior.parts import Part
-from holdfast.prior.undo import counted_value
-from holdfast.question import build
-from holdfast.question.expression import Constant, Expression, Op, Operation
-from holdfast.question.row import GRID, GRID_ERROR, RowValue, row_value
-from holdfast.statistics.mean import expression_of, within_group
+from holdfast.statistics.spelling import counted_value
 from holdfast.statistics.statistic import ConcentratedMean
 from holdfast.theory.base.concentration import BoundedMean
 from holdfast.theory.base.intervals import Interval
@@ -126,6 +128,8 @@ class StepWindow:
 class MeanRule:
     """The mean of a bounded value over `rows` rows, alike or not."""
 
+    name: ClassVar[str] = "mean/1"
+    method: ClassVar[str] = "bets on the mean"
     rows: int
     log_p: float
 
@@ -153,6 +157,8 @@ class ContainedMean:
     By bets, and inside Hoeffding's interval, each at half of the level.
     """
 
+    name: ClassVar[str] = "contained mean/1"
+    method: ClassVar[str] = "bets on the mean and Hoeffding's interval"
     rows: int
     log_p: float
 
@@ -181,10 +187,15 @@ class ContainedMean:
 class GroupMeanRule:
     """The mean inside a group of alike rows, and its size, as `GroupSizes` tells it."""
 
+    name: ClassVar[str] = "group mean/1"
     rows: int
     log_p: float
     log_sizes: tuple[float, ...]
     known: bool = False
+
+    @property
+    def method(self) -> str:
+        return f"bets on the mean of {own_rows(self.log_sizes, known=self.known)}"
 
     @property
     def symbols(self) -> int:
@@ -216,6 +227,8 @@ class Contrast:
     [-1, 1], of which fractions are taken. `log_sizes` are those of `GroupSizes`, for each group.
     """
 
+    name: ClassVar[str] = "contrast/1"
+    method: ClassVar[str] = "bets on both groups' means"
     rows: int
     log_p: float
     log_sizes: tuple[tuple[float, ...], tuple[float, ...]]
@@ -281,6 +294,8 @@ class ShareContrast:
     of `GroupSizes`, for each group.
     """
 
+    name: ClassVar[str] = "share contrast/1"
+    method: ClassVar[str] = "the exact law of both groups' counts"
     rows: int
     log_p: float
     log_sizes: tuple[tuple[float, ...], tuple[float, ...]]
@@ -326,6 +341,8 @@ class PairedRule:
     Where they are those that have both values, `log_size` is the level of their number.
     """
 
+    name: ClassVar[str] = "paired/1"
+    method: ClassVar[str] = "the rows in which the two conditions differ"
     rows: int
     log_p: float
     alike: bool
@@ -486,7 +503,7 @@ def _cannot_both(op: Op, a: Any, against: Op, b: Any) -> bool:
 _Groups = tuple[Expression, Expression]
 
 
-def contrast(question: Any, part: Part, free: tuple[float, ...], ground: Ground) -> Look | None:  # noqa: ARG001 - one signature for all makers of looks
+def contrast(_question: object, part: Part, ground: Ground) -> Look | None:
     """The look at a contrast, or None where no theorem covers it."""
     tree, *sides = part.trees
     shared = [] if part.where is None else [part.where]
@@ -560,6 +577,8 @@ _EXACT, _ROUNDED = 512, 2  # cells in a radius
 class ConcentratedRule:
     """A value that is within `radius` of the truth, in cells of a part of that radius."""
 
+    name: ClassVar[str] = "concentrated mean/1"
+    method: ClassVar[str] = "the declared scale"
     rows: int
     log_p: float
     radius: float

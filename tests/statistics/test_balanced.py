@@ -10,10 +10,10 @@ import pytest
 from scipy import stats
 
 from holdfast.data.polars import PolarsSample
-from holdfast.described.means import ShareContrast
-from holdfast.described.rounded import RoundedContrast
-from holdfast.described.rule import Evidence, Told, counts
-from tests.described.asking import ground_on, question_on, symbols_of, told
+from holdfast.statistics.mean_rules import ShareContrast
+from holdfast.statistics.rounded_rules import RoundedContrast
+from holdfast.statistics.rule import Evidence, Told, counts
+from tests.statistics.asking import ground_on, question_on, symbols_of, told
 
 TEXT = "balanced_accuracy(called, positive)"
 HITS, ALARMS = 0.8, 0.3

@@ -14,14 +14,14 @@ from holdfast.data.missing import columns_with_missing
 from holdfast.data.polars import PolarsSample
 from holdfast.data.sample import Sample
 from holdfast.data.sampling import Independent, Sampling
-from holdfast.described.question import DescribedQuestion, described
-from holdfast.described.rule import Ground, Symbols, Told
 from holdfast.mechanisms.described import DESCRIBED
 from holdfast.mechanisms.mechanism import Wish
 from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.terms import Account, Terms
-from holdfast.prior.bits import Prior
 from holdfast.question.columns import Schema
+from holdfast.statistics.bits import Prior
+from holdfast.statistics.description import DescribedQuestion, described
+from holdfast.statistics.rule import Ground, Symbols, Told
 
 BETA = 0.02
 

@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 from holdfast.errors import InvalidArgument, InvalidQuestion, NotDescribed
 from holdfast.prior.column_weights import Columns
 from holdfast.prior.constants import Class
-from holdfast.prior.parts import Part, parts_of
 from holdfast.question import build
 from holdfast.question.columns import no_column
 from holdfast.question.expression import Column, Expression, Op, Operation, column_names
@@ -23,6 +22,8 @@ from holdfast.question.parse import read_call
 from holdfast.statistics.averages import arms_of
 from holdfast.statistics.bind import bind, named_call
 from holdfast.statistics.entry import Call, Table
+from holdfast.statistics.event import Part
+from holdfast.statistics.registry import parts_of
 from holdfast.theory.length.families import (
     AverageInstance,
     Condition,

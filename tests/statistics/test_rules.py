@@ -11,19 +11,19 @@ import pytest
 from hypothesis import given, strategies as st
 
 from holdfast.data.histogram import Histogram
-from holdfast.described.gridded import Gridded
-from holdfast.described.means import Contrast, GroupMeanRule, MeanRule, PairedRule, StepWindow
-from holdfast.described.rounded import (
+from holdfast.errors import InvalidArgument
+from holdfast.mechanisms.described import recorded_rule, rule_from
+from holdfast.question.row import GRID, GRID_ERROR
+from holdfast.statistics.grid_rules import Gridded
+from holdfast.statistics.mean_rules import Contrast, GroupMeanRule, MeanRule, PairedRule, StepWindow
+from holdfast.statistics.rounded_rules import (
     RoundedContrast,
     RoundedGroupMean,
     RoundedMean,
     RoundedOverlap,
 )
-from holdfast.described.rule import UNKNOWN, Evidence, Rule
-from holdfast.described.shares import GroupShare, Overlap, Share
-from holdfast.errors import InvalidArgument
-from holdfast.mechanisms.described import recorded_rule, rule_from
-from holdfast.question.row import GRID, GRID_ERROR
+from holdfast.statistics.rule import UNKNOWN, Evidence, Rule
+from holdfast.statistics.share_rules import GroupShare, Overlap, Share
 from holdfast.theory.base.concentration import BoundedMean
 from holdfast.theory.base.intervals import Interval, clopper_pearson
 from holdfast.theory.direct.bounded_mean import bounded_mean_interval

@@ -17,13 +17,13 @@ import pytest
 from scipy import stats
 
 from holdfast.data.polars import PolarsSample
-from holdfast.described.gridded import Gridded
-from holdfast.described.rounded import RoundedContrast, RoundedOverlap, RoundedSize
-from holdfast.described.rule import UNKNOWN, Evidence, Symbols, Told
 from holdfast.question.row import GRID
+from holdfast.statistics.grid_rules import Gridded
+from holdfast.statistics.rounded_rules import RoundedContrast, RoundedOverlap, RoundedSize
+from holdfast.statistics.rule import UNKNOWN, Evidence, Symbols, Told
 from holdfast.theory.base.concentration import BoundedMean
 from holdfast.theory.base.intervals import Interval
-from tests.described.asking import ground_on, question_on, told
+from tests.statistics.asking import ground_on, question_on, told
 
 LEVEL, SIZE_LEVEL = math.log(0.2), math.log(0.8)
 ROWS = 16

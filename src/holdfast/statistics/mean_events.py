@@ -1,0 +1,344 @@
+"""Means as they are described: the events of averages, totals and differences, and their rules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from holdfast.data.sampling import Clustered, Independent, MDependent
+from holdfast.errors import NotDescribed
+from holdfast.prior.atoms import holes
+from holdfast.prior.constants import free_number_millibits
+from holdfast.prior.grammar import Grammar
+from holdfast.question import build
+from holdfast.question.expression import Expression, Op, Operation, ValueKind
+from holdfast.question.missing import is_decided_by_values
+from holdfast.question.row import RowValue, row_value
+from holdfast.question.text import text_of
+from holdfast.statistics.derived import Conditional, Difference, Paired, Total, as_counted
+from holdfast.statistics.event import (
+    NO_TEXT,
+    Description,
+    EventPrice,
+    Part,
+    Use,
+    sorted_trees,
+    tree_of,
+)
+from holdfast.statistics.grid_rules import (
+    group_look,
+    m_dependent_look,
+    profile_look,
+    unit_mean,
+    unlike_group_mean,
+)
+from holdfast.statistics.mean import GroupMean, Mean, rows_with_value, within_group
+from holdfast.statistics.mean_rules import (
+    ContainedMean,
+    GroupMeanRule,
+    MeanRule,
+    PairedRule,
+    concentrated_look,
+    contrast,
+    group_mean_look,
+    mean_look,
+    on_grid,
+    paired_look,
+)
+from holdfast.statistics.rounded_rules import RoundedGroupMean, RoundedMean
+from holdfast.statistics.rule import Ground, Look, group_of_rows
+from holdfast.statistics.share_rules import GroupShare, Share, group_share_look, share_look
+from holdfast.statistics.spelling import brier_of, counted_value, paired_of, part_condition
+from holdfast.statistics.statistic import ConcentratedMean
+from holdfast.theory.length.levels import any_order_millibits
+
+__all__ = [
+    "DESCRIBED_DIFFERENCES",
+    "DESCRIBED_MEANS",
+    "DESCRIBED_TOTALS",
+    "PRICES_OF_DIFFERENCES",
+    "PRICES_OF_MEANS",
+    "numbers_price",
+    "rows_among",
+    "values_price",
+]
+
+
+def _average(mean: Mean) -> list[Use]:
+    own: Part | None = getattr(mean.row.source, "part", None)  # a value that no expression spells
+    if own is not None:
+        return [Use(own)]
+    tree = tree_of(mean.row)
+    if mean.variance is None:
+        return _uses(tree, None)
+    return [Use(Part("declared", (tree,), numbers=(mean.variance,), form="variance"))]
+
+
+def _concentrated(mean: ConcentratedMean) -> list[Use]:
+    scale = mean.scale
+    if mean.usual:  # no other event is about the plain mean of this column
+        return [Use(Part("mean", (mean.expression,)))]
+    form, numbers = (
+        ("sigma", (scale.sigma,)) if scale.b is None else ("sigma and b", (scale.sigma, scale.b))
+    )
+    return [Use(Part("declared", (mean.expression,), numbers=numbers, form=form))]
+
+
+def _in_group(mean: GroupMean | Conditional) -> list[Use]:
+    return _uses(tree_of(mean.value), mean.condition)
+
+
+def _uses(tree: Expression, where: Expression | None) -> list[Use]:
+    brier = brier_of(tree)
+    if brier is not None:
+        return [Use(Part("brier", brier, where))]
+    pair = paired_of(tree)
+    if pair is not None:
+        return [_pair(*pair, where)]
+    tree, turned = part_condition(tree)
+    # One band holds for all constants in the rows where the condition is known, if those are the
+    # same rows for all of them.
+    free = tree.kind is ValueKind.BOOLEAN and is_decided_by_values(tree)
+    cuts = holes(tree) if free else []
+    return [
+        Use(Part("mean", (tree,), where), turned=turned),
+        *(Use(Part("cut", (cut,), where), "free", turned) for cut in cuts),
+    ]
+
+
+def _pair(first: RowValue, second: RowValue, where: Expression | None) -> Use:
+    values = sorted_trees(first, second)
+    return Use(Part("paired", values, where), turned=values[0] != tree_of(first))
+
+
+def _apart(question: Difference) -> list[Use]:
+    """A contrast of two groups, and both means; where the values differ, the means alone."""
+    sides = (question.first, question.second)
+    contrast = _contrast(*map(_value_and_rows, sides))
+    means = [use for side in sides for use in _of_any(side) if use.role == "plain"]
+    if contrast is None:
+        return means
+    return [contrast, *(replace(mean, role="besides") for mean in means)]
+
+
+def _of_any(mean: object) -> Iterable[Use]:
+    """What a mean of all rows or of a group rests on."""
+    match mean:
+        case Mean():
+            return _average(mean)
+        case GroupMean() | Conditional():
+            return _in_group(mean)
+    raise NotDescribed(NO_TEXT)
+
+
+_Side = tuple[Expression, Expression | None]
+
+
+def _contrast(first: _Side, second: _Side) -> Use | None:
+    """One value in two groups; a NOT is taken back only where it stands on both sides."""
+    (value, rows), (other_value, other_rows) = first, second
+    if value != other_value or rows is None or other_rows is None or rows == other_rows:
+        return None
+    tree, negated = part_condition(value)
+    one, other, shared = _groups(rows, other_rows)
+    swapped = text_of(one) > text_of(other)
+    groups = (other, one) if swapped else (one, other)
+    turned = swapped != negated  # turned over twice is as it was
+    return Use(Part("contrast", (tree, *groups), shared), turned=turned)
+
+
+def _value_and_rows(side: object) -> _Side:
+    match side:
+        case GroupMean() | Conditional():
+            return tree_of(side.value), side.condition
+        case Mean(row):
+            return tree_of(row), None
+    raise NotDescribed(NO_TEXT)
+
+
+def _groups(
+    first: Expression, second: Expression
+) -> tuple[Expression, Expression, Expression | None]:
+    """Two different groups without the conditions they share, and those."""
+    mine, others = _conjuncts(first), _conjuncts(second)
+    shared = [each for each in mine if each in others]
+    if not shared or len(shared) in (len(mine), len(others)):
+        return first, second, None
+    one, other = (
+        build.conjunction([each for each in whole if each not in shared])
+        for whole in (mine, others)
+    )
+    return one, other, build.conjunction(shared)
+
+
+def _conjuncts(condition: Expression) -> tuple[Expression, ...]:
+    if isinstance(condition, Operation) and condition.op is Op.AND:
+        return condition.args
+    return (condition,)
+
+
+def rows_among(average: Mean | GroupMean | Conditional) -> Expression | None:
+    """The condition of the group that a mean is of."""
+    return None if isinstance(average, Mean) else average.condition
+
+
+def _look(question: Any, part: Part, ground: Ground) -> Look | None:
+    if isinstance(question, ConcentratedMean):
+        return concentrated_look(question, ground, ground.log_level(part))
+    if part.kind == "declared":
+        return None  # a declared variance is for the ledger
+    if part.kind == "paired":
+        return _paired_look(part, ground)
+    value = counted_value(part.trees[0]) if part.kind == "mean" else _row_of(question)
+    return _mean_of(value, part, ground)
+
+
+def _row_of(question: Any) -> RowValue:
+    """The value that a question averages: what its part says of it is another spelling."""
+    match question:
+        case Mean():
+            return question.row
+        case GroupMean() | Conditional():
+            return question.value
+    return _row_of(question.mean)
+
+
+def _mean_of(value: RowValue, part: Part, ground: Ground) -> Look | None:
+    """The mean of a value, of all rows or of a group, by what is assumed of the rows."""
+    where, n = rows_with_value(part.where, value), ground.rows
+    known = part.where is None and where is not None
+    gridded = partial(on_grid, part, ground, groups=0 if where is None else 1, known=known)
+    match ground.sampling:
+        case Independent():
+            return _of_independent(value, part, ground)
+        case Clustered(column=column, largest=int(largest)):
+            mean_of = partial(unit_mean, column=column, largest=largest)
+            by = "units" if where is None else "units in a group"
+            return group_look(value, where, mean_of, gridded(by))
+        case MDependent(m):
+            group = None if where is None else (within_group(value, where), row_value(where))
+            return m_dependent_look(value, group, m, gridded("m-dependent rows"))
+        case other if where is None:
+            return profile_look(value, other.profile(n), gridded("concentration"))
+    return None
+
+
+def _of_independent(value: RowValue, part: Part, ground: Ground) -> Look | None:
+    """The mean of independent rows: a group's size may be used where they are alike, or public."""
+    where, n = rows_with_value(part.where, value), ground.rows
+    if where is None:
+        return _of_rows(value, None, n, part, ground)
+    if ground.design.covers(where):
+        size = ground.design.group(where).size
+        return _of_rows(value, where, size, part, ground) if size else None
+    if not ground.alike:
+        rule = on_grid(part, ground, "unlike group", groups=1, known=part.where is None)
+        return group_look(value, where, partial(unlike_group_mean, rows=n), rule)
+    return _of_group(value, part, ground)
+
+
+def _of_rows(
+    value: RowValue,
+    where: Expression | None,
+    rows: int,
+    part: Part,
+    ground: Ground,
+) -> Look:
+    """A mean of so many rows, whose number is public."""
+    log_p = ground.log_level(part)
+    summed = value if where is None else within_group(value, where)
+    if ground.rounded:
+        rounded = RoundedMean(rows, log_p)
+        return Look(rounded, rounded.seen, (summed,))
+    if value.is_condition:
+        return share_look(summed, Share(rows, log_p, ground.log_free, ground.alike))
+    mean = ContainedMean if ground.contains_means else MeanRule
+    return mean_look(value, where, mean(rows, log_p))
+
+
+def _of_group(value: RowValue, part: Part, ground: Ground) -> Look | None:
+    """A mean inside a group of alike rows, whose size is told."""
+    group = group_of_rows(part.where, ground, value)
+    if group is None:
+        return None
+    n, log_p, sizes = ground.rows, ground.log_level(part), (group.log_sizes, group.known)
+    if ground.rounded:
+        rounded = RoundedGroupMean(n, log_p, *sizes)
+        return Look(rounded, rounded.seen, (within_group(value, group.inside), *group.counted))
+    if value.is_condition:
+        return group_share_look(value, group, GroupShare(n, log_p, ground.log_free, *sizes))
+    return group_mean_look(value, group, GroupMeanRule(n, log_p, *sizes))
+
+
+def _paired_look(part: Part, ground: Ground) -> Look | None:
+    """Two conditions by the rows in which they differ; other values by the mean difference."""
+    by_rows = isinstance(ground.sampling, Independent) and not ground.rounded
+    if not by_rows or not _two_conditions(part):
+        return _mean_of(_mean_difference(*part.trees), part, ground)
+    group = group_of_rows(None, ground, *map(row_value, part.trees))
+    if group is not None and not ground.alike:
+        return _mean_of(_mean_difference(*part.trees), part, ground)
+    inside = [] if group is None else [group.inside]
+    first, second = (build.coalesce([tree, build.FALSE]) for tree in part.trees)
+    first_alone, second_alone = (
+        row_value(build.conjunction([*inside, one, build.negation(other)]))
+        for one, other in ((first, second), (second, first))
+    )
+    log_size, known = (None, ()) if group is None else (group.log_sizes[0], group.counted)
+    rule = PairedRule(ground.rows, ground.log_level(part), ground.alike, log_size)
+    return paired_look(first_alone, second_alone, rule, known)
+
+
+def _two_conditions(part: Part) -> bool:
+    return part.where is None and all(tree.kind is ValueKind.BOOLEAN for tree in part.trees)
+
+
+def _mean_difference(first: Expression, second: Expression) -> RowValue:
+    """The first value minus the second, in the rows that have both."""
+    return row_value(
+        build.arithmetic(Op.SUBTRACT, *(as_counted(row_value(each)) for each in (first, second)))
+    )
+
+
+# What their events cost.
+
+
+def values_price(words: Grammar, part: Part) -> int:
+    """Values in any order."""
+    return sum(map(words.value, part.trees)) + any_order_millibits(len(set(part.trees)))
+
+
+def numbers_price(part: Part) -> int:
+    """Numbers that nothing else says."""
+    return sum(map(free_number_millibits, part.numbers))
+
+
+def _contrast_price(words: Grammar, part: Part) -> int:
+    tree, *groups = part.trees
+    return words.value(tree) + words.groups(*groups)
+
+
+PRICES_OF_MEANS = {
+    "mean": EventPrice(lambda words, part: words.value(part.trees[0]), "where mean"),
+    "cut": EventPrice(lambda words, part: words.cut(part.trees[0]), "where cut"),
+    "declared": EventPrice(
+        lambda words, part: words.value(part.trees[0]) + numbers_price(part), None
+    ),
+}
+PRICES_OF_DIFFERENCES = {
+    "contrast": EventPrice(_contrast_price, "where contrast"),
+    "paired": EventPrice(values_price),
+}
+DESCRIBED_MEANS = (
+    Description(Mean, _average, _look),
+    Description(ConcentratedMean, _concentrated, _look),
+    Description(GroupMean, _in_group, _look),
+    Description(Conditional, _in_group, _look),
+)
+DESCRIBED_TOTALS = (Description(Total, lambda total: _of_any(total.mean), _look),)
+DESCRIBED_DIFFERENCES = (
+    Description(Difference, _apart, contrast),
+    Description(Paired, lambda pair: [_pair(pair.first, pair.second, None)], _look),
+)
