@@ -93,36 +93,36 @@ def hill_climbing(rng: np.random.Generator, k: int) -> Gains:
     return np.clip(rng.normal(-0.01, 0.018, k), -DIFFERING, DIFFERING)
 
 
-def counted(rng: np.random.Generator, rows: int, gains: Gains) -> Counts:
+def draw_counts(rng: np.random.Generator, rows: int, gains: Gains) -> Counts:
     better, worse = (DIFFERING + gains) / 2, (DIFFERING - gains) / 2
     shares = np.stack([better, worse, 1.0 - better - worse], axis=1)
     return np.asarray(rng.multinomial(rows, shares)[:, :2], dtype=np.int64)
 
 
 def honest(rng: np.random.Generator, rows: int, gains: Gains) -> Counts:
-    return counted(rng, rows, gains)
+    return draw_counts(rng, rows, gains)
 
 
 def overfitted(rng: np.random.Generator, rows: int, gains: Gains) -> Counts:
     moved = round(0.5 * OVERFITTED * math.sqrt(rows * DIFFERING))
-    found = counted(rng, rows, gains)
-    moved_of = np.minimum(moved, found[:, 1])
-    return np.stack([found[:, 0] + 2 * moved - moved_of, found[:, 1] - moved_of], axis=1)
+    counts = draw_counts(rng, rows, gains)
+    moved_of = np.minimum(moved, counts[:, 1])
+    return np.stack([counts[:, 0] + 2 * moved - moved_of, counts[:, 1] - moved_of], axis=1)
 
 
 def random_dev(rng: np.random.Generator, rows: int, gains: Gains) -> Counts:
-    return counted(rng, rows, np.zeros_like(gains))
+    return draw_counts(rng, rows, np.zeros_like(gains))
 
 
 def reversed_dev(rng: np.random.Generator, rows: int, gains: Gains) -> Counts:
-    return counted(rng, rows, -gains)
+    return draw_counts(rng, rows, -gains)
 
 
-Drawn = tuple[
+LoopSource = tuple[
     Callable[[np.random.Generator, int], Gains],
     Callable[[np.random.Generator, int, Gains], Counts],
 ]
-LOOPS: Mapping[str, Drawn] = {
+LOOPS: Mapping[str, LoopSource] = {
     "benign": (one_in_ten, honest),
     "null": (none_gains, honest),
     "hill-climbing": (hill_climbing, honest),
@@ -133,10 +133,10 @@ LOOPS: Mapping[str, Drawn] = {
 }
 
 
-def drawn(loop: str, setting: Setting, rng: np.random.Generator) -> Round:
+def draw_loop(loop: str, setting: Setting, rng: np.random.Generator) -> Round:
     gains_of, dev_of = LOOPS[loop]
     gains = gains_of(rng, setting.candidates)
-    counts = counted(rng, setting.rows, gains)
+    counts = draw_counts(rng, setting.rows, gains)
     return Round(setting, gains, counts, dev_of(rng, setting.dev_rows, gains))
 
 
@@ -185,7 +185,7 @@ def dev_first(loop: Round) -> Promoted:
     return with_stops(loop).promoted
 
 
-class Tried(NamedTuple):
+class GateRun(NamedTuple):
     """What was promoted, and how many development and protected rows it took."""
 
     promoted: Promoted
@@ -193,12 +193,12 @@ class Tried(NamedTuple):
     rows: int
 
 
-def with_stops(loop: Round) -> Tried:
+def with_stops(loop: Round) -> GateRun:
     """Candidates that are stopped on development rows are not tried."""
-    return _gates(loop, [stopped(loop, place) for place in range(len(loop.gains))], SKIP_BELOW)
+    return _gates(loop, [stop_result(loop, place) for place in range(len(loop.gains))], SKIP_BELOW)
 
 
-def stopped(loop: Round, place: int) -> DevResult:
+def stop_result(loop: Round, place: int) -> DevResult:
     """The counts where a candidate is stopped, or through; its rows come in an order of its own."""
     b, c = map(int, loop.dev[place])
     total = loop.setting.dev_rows
@@ -213,13 +213,13 @@ def stopped(loop: Round, place: int) -> DevResult:
         result = DevResult(int((seen > 0).sum()), int((seen < 0).sum()), rows)
 
 
-def _gates(loop: Round, results: Sequence[DevResult] | None, skip_below: float = 0.0) -> Tried:
+def _gates(loop: Round, results: Sequence[DevResult] | None, skip_below: float = 0.0) -> GateRun:
     setting, log_ps = loop.setting, loop.log_ps()
     mixture, posterior = Mixture.opened(GATE_PRIOR), DevPosterior()
     promoted = np.zeros(setting.candidates, dtype=bool)
-    log_beta, nats, shown, tried = math.log(setting.beta), 0.0, 0, 0
+    log_beta, nats, passed, gates = math.log(setting.beta), 0.0, 0, 0
     for place in range(setting.candidates):
-        base = declared_gate_prior(shown, setting.candidates)
+        base = declared_gate_prior(passed, setting.candidates)
         entered = Forecast(base, (base, None, None, None))
         if results is not None:
             result = results[place]
@@ -232,7 +232,7 @@ def _gates(loop: Round, results: Sequence[DevResult] | None, skip_below: float =
             entered = forecast(mixture, members, log_beta - nats)
             if entered.weight < skip_below:
                 continue
-        tried += 1
+        gates += 1
         symbol = bool(log_ps[place] <= claim_log_level(log_beta, entered.weight, nats))
         nats += (
             surprise_log_charge(entered.weight, 0.0)
@@ -240,9 +240,9 @@ def _gates(loop: Round, results: Sequence[DevResult] | None, skip_below: float =
             else confirmed_log_charge(entered.weight)
         )
         mixture = mixture.after(entered.members, claimed=symbol)
-        promoted[place], shown = symbol, shown + symbol
+        promoted[place], passed = symbol, passed + symbol
     dev_rows = sum(result.rows for result in results or ())
-    return Tried(promoted, dev_rows, tried * setting.rows)
+    return GateRun(promoted, dev_rows, gates * setting.rows)
 
 
 RULES: Mapping[str, Callable[[Round], Promoted]] = {
@@ -261,12 +261,12 @@ RULES: Mapping[str, Callable[[Round], Promoted]] = {
 class Outcome:
     """What a rule did in so many loops."""
 
-    kept: float
+    gain: float
     false_loops: int
     loops: int
 
     def __str__(self) -> str:
-        return f"{self.kept:.3f}/{self.false_loops / self.loops:.3f}"
+        return f"{self.gain:.3f}/{self.false_loops / self.loops:.3f}"
 
 
 def outcomes(
@@ -274,14 +274,14 @@ def outcomes(
 ) -> dict[str, Outcome]:
     """Every rule on the same loops."""
     setting = setting or Setting()
-    kept, false = dict.fromkeys(rules, 0.0), dict.fromkeys(rules, 0)
+    gains, false = dict.fromkeys(rules, 0.0), dict.fromkeys(rules, 0)
     for number in range(loops):
-        offered = drawn(loop, setting, np.random.default_rng([seed, number]))
+        offered = draw_loop(loop, setting, np.random.default_rng([seed, number]))
         for rule in rules:
             promoted = RULES[rule](offered)
-            kept[rule] += float(offered.gains[promoted].sum())
+            gains[rule] += float(offered.gains[promoted].sum())
             false[rule] += bool((offered.gains[promoted] <= 0.0).any())
-    return {rule: Outcome(kept[rule] / loops, false[rule], loops) for rule in rules}
+    return {rule: Outcome(gains[rule] / loops, false[rule], loops) for rule in rules}
 
 
 # --- The vote of verdicts ------------------------------------------------------------------------
@@ -321,12 +321,12 @@ def broken_votes(
 
 def rows_run(loop: str, loops: int, seed: int, setting: Setting) -> tuple[float, float]:
     """Development and protected rows a candidate, with stops."""
-    found = [
-        with_stops(drawn(loop, setting, np.random.default_rng([seed, number])))
+    runs = [
+        with_stops(draw_loop(loop, setting, np.random.default_rng([seed, number])))
         for number in range(loops)
     ]
     many = loops * setting.candidates
-    return sum(each.dev_rows for each in found) / many, sum(each.rows for each in found) / many
+    return sum(each.dev_rows for each in runs) / many, sum(each.rows for each in runs) / many
 
 
 def table(loops: int, seed: int, setting: Setting) -> str:
@@ -336,8 +336,8 @@ def table(loops: int, seed: int, setting: Setting) -> str:
         "|---|" + "---:|" * len(RULES),
     ]
     for loop in LOOPS:
-        found = outcomes(loop, list(RULES), loops, seed, setting)
-        lines.append(f"| {loop} | " + " | ".join(str(found[rule]) for rule in RULES) + " |")
+        results = outcomes(loop, list(RULES), loops, seed, setting)
+        lines.append(f"| {loop} | " + " | ".join(str(results[rule]) for rule in RULES) + " |")
     lines += [
         "",
         f"| vote of verdicts, beta {VOTE_BETA:g} | Bonferroni | ours |",
@@ -361,9 +361,9 @@ def main() -> None:
     parser.add_argument("--dev-rows", type=int, default=1_000)
     parser.add_argument("--candidates", type=int, default=100)
     parser.add_argument("--seed", type=int, default=27)
-    given = parser.parse_args()
-    setting = Setting(given.rows, given.dev_rows, given.candidates)
-    print(table(given.loops, given.seed, setting))
+    arguments = parser.parse_args()
+    setting = Setting(arguments.rows, arguments.dev_rows, arguments.candidates)
+    print(table(arguments.loops, arguments.seed, setting))
 
 
 if __name__ == "__main__":

@@ -96,7 +96,7 @@ def development_forecast(
     devs: list[list[int]], n: int, p: float, optimism: float, gamma: float
 ) -> float:
     results = [forecasts.DevResult(*dev) for dev in devs]
-    shown = forecasts.DevPosterior.of(results).shown(results[-1], n, log(p))
+    shown = forecasts.DevPosterior.of(results).show_probability(results[-1], n, log(p))
     return float(shown[forecasts.OPTIMISMS.index(optimism)] ** gamma)
 
 

@@ -53,7 +53,7 @@ def test_the_margin_that_the_sign_test_needs() -> None:
 
 def test_the_forecast_by_one_development_result() -> None:
     result = DevResult(40, 10, 1000)
-    shown = DevPosterior.of([result]).shown(result, 1000, math.log(0.02))[0]
+    shown = DevPosterior.of([result]).show_probability(result, 1000, math.log(0.02))[0]
     assert shown**0.7 == pytest.approx(0.936430054186251, rel=1e-7)
 
 
@@ -185,7 +185,7 @@ def test_a_sleeper_keeps_its_weight() -> None:
 def test_a_forecast_rises_with_the_level() -> None:
     result = DevResult(40, 20, 1000)
     posterior = DevPosterior.of([DevResult(25, 25, 1000), result])
-    rows = [posterior.shown(result, 1000, math.log(p)) for p in (1e-9, 1e-6, 1e-3, 0.05)]
+    rows = [posterior.show_probability(result, 1000, math.log(p)) for p in (1e-9, 1e-6, 1e-3, 0.05)]
     for lower, higher in pairwise(rows):
         assert (lower < higher).all()
 

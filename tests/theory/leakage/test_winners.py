@@ -28,7 +28,7 @@ from holdfast.theory.leakage.winners import (
     cv_ranks,
     order_log_charge,
     rank_weight,
-    told_winner,
+    winner_claim,
     winner_interval,
 )
 
@@ -86,15 +86,15 @@ def test_the_interval_of_a_single_count_is_clopper_and_pearsons(n: int, log_p: f
 def test_two_searches_of_six_hundred_rows() -> None:
     """The second is no 1.4 times as wide as Bonferroni over all twenty configurations so far."""
     log_beta, cv = math.log(0.05), Cv(0.976, 1200)
-    first = told_winner(600, 590, rank_weight(2, 16), cv, log_beta, 0.0)
+    first = winner_claim(600, 590, rank_weight(2, 16), cv, log_beta, 0.0)
     assert (first.low, first.high) == (588, 591)
     assert first.interval == pytest.approx((0.9568790554640755, 0.9955893131171989), rel=1e-6)
     assert first.nats == pytest.approx(3.4, abs=0.05)
-    second = told_winner(600, 590, rank_weight(1, 4), cv, log_beta, first.nats)
+    second = winner_claim(600, 590, rank_weight(1, 4), cv, log_beta, first.nats)
     bonferroni = clopper_pearson(600, 590, log_beta - math.log(20))
     width = (second.interval.high - second.interval.low) / (bonferroni.high - bonferroni.low)
     assert 1.0 < width <= 1.4
-    late = told_winner(600, 590, Fraction(1), cv, log_beta, first.nats)  # told without a choice
+    late = winner_claim(600, 590, Fraction(1), cv, log_beta, first.nats)  # told without a choice
     assert late.nats < second.nats
 
 

@@ -103,7 +103,7 @@ def linear_implied(
         )
     slope, start = Fraction(factor), Fraction(offset)
     ends = [slope * _exact(end) + start for end in interval]
-    return _kept(_outwards(min(ends), max(ends)))
+    return _not_empty(_outwards(min(ends), max(ends)))
 
 
 @theorem(
@@ -146,7 +146,7 @@ def square_implied(interval: Interval) -> Interval | None:
 )
 def difference_implied(first: Interval, second: Interval) -> Interval:
     """The difference of two truths, rounded outwards."""
-    return _kept(
+    return _not_empty(
         _outwards(
             _exact(first.low) - _exact(second.high),
             _exact(first.high) - _exact(second.low),
@@ -253,23 +253,24 @@ def whole_implied(groups: Sequence[tuple[Interval, Interval]]) -> Interval | Non
     shares = [(max(_ZERO, Fraction(share.low)), Fraction(share.high)) for share, _ in groups]
     if any(low > high for low, high in shares):
         return None
-    left = 1 - sum((low for low, _ in shares), _ZERO)
-    if left < 0 or sum((high for _, high in shares), _ZERO) < 1:
+    remaining = 1 - sum((low for low, _ in shares), _ZERO)
+    if remaining < 0 or sum((high for _, high in shares), _ZERO) < 1:
         return None
     lows = [Fraction(mean.low) for _, mean in groups]
     highs = [Fraction(mean.high) for _, mean in groups]
     return _outwards(
-        _least_sum(shares, lows, left), -_least_sum(shares, [-high for high in highs], left)
+        _least_sum(shares, lows, remaining),
+        -_least_sum(shares, [-high for high in highs], remaining),
     )
 
 
 def _least_sum(
-    shares: Sequence[tuple[Fraction, Fraction]], means: Sequence[Fraction], left: Fraction
+    shares: Sequence[tuple[Fraction, Fraction]], means: Sequence[Fraction], remaining: Fraction
 ) -> Fraction:
     total = _ZERO
     for mean, (low, high) in sorted(zip(means, shares, strict=True)):
-        more = min(left, high - low)
-        total, left = total + mean * (low + more), left - more
+        more = min(remaining, high - low)
+        total, remaining = total + mean * (low + more), remaining - more
     return total
 
 
@@ -284,13 +285,13 @@ class ShownGates:
     _margins: dict[tuple[Hashable, Hashable], Fraction] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, shown: Iterable[tuple[Hashable, Hashable, Fraction | float]]) -> ShownGates:
+    def of(cls, gates: Iterable[tuple[Hashable, Hashable, Fraction | float]]) -> ShownGates:
         """From (better, worse, margin): better > worse + margin was shown.
 
         A released interval [l, h] of a difference shows every margin below l.
         """
         margins: dict[tuple[Hashable, Hashable], Fraction] = {}
-        for better, worse, margin in shown:
+        for better, worse, margin in gates:
             if not math.isfinite(margin):
                 raise InvalidArgument(f"a margin is {margin}; give a finite number.")
             pair, exact = (better, worse), Fraction(margin)
@@ -343,7 +344,7 @@ def open_sides(implied: Interval, claim: Interval) -> Interval:
     )
 
 
-def _kept(interval: Interval | None) -> Interval:
+def _not_empty(interval: Interval | None) -> Interval:
     if interval is None:
         raise InvalidArgument("the released interval has no number in it; give low <= high.")
     return interval

@@ -266,7 +266,9 @@ class DevPosterior:
         gaining, null = _log_parts(result)
         return DevPosterior(self._log_weights + np.logaddexp(gaining, null))
 
-    def shown(self, result: DevResult, n: int, log_p: float, *, by_bets: bool = False) -> _Array:
+    def show_probability(
+        self, result: DevResult, n: int, log_p: float, *, by_bets: bool = False
+    ) -> _Array:
         """P[shown on n rows at level p] of the candidate with this result, for each optimism.
 
         The posterior has its result already.
@@ -278,10 +280,10 @@ class DevPosterior:
         reach = needed_margin(M, log_p, by_bets=by_bets) / math.sqrt(M)
         centre = _SHRUNK * (result.z - _OFF) + (1.0 - _SHRUNK) * _MEAN
         seen = (centre * math.sqrt(ratio) - reach) / np.sqrt(1.0 + _SHRUNK * ratio)
-        shown = slab * np.exp(special.log_ndtr(seen))
-        shown += (1.0 - slab) * np.exp(special.log_ndtr(-reach))
+        probability = slab * np.exp(special.log_ndtr(seen))
+        probability += (1.0 - slab) * np.exp(special.log_ndtr(-reach))
         weights = np.exp(self._log_weights - self._log_weights.max(axis=1, keepdims=True))
-        return np.asarray((weights * shown).sum(axis=1) / weights.sum(axis=1))
+        return np.asarray((weights * probability).sum(axis=1) / weights.sum(axis=1))
 
 
 def _log_parts(result: DevResult) -> tuple[_Array, _Array]:
@@ -373,8 +375,8 @@ def gate_forecasters(
     def members(log_p: float) -> Sequence[float | None]:
         if result is None:
             return (*first, *(None for _ in OPTIMISMS))
-        shown = posterior.shown(result, n, log_p, by_bets=by_bets) ** _EAGERNESS
-        return (*first, *(float(each) for each in np.clip(shown, least, _MOST)))
+        probability = posterior.show_probability(result, n, log_p, by_bets=by_bets) ** _EAGERNESS
+        return (*first, *(float(each) for each in np.clip(probability, least, _MOST)))
 
     return members
 
@@ -395,7 +397,7 @@ class TrainedGuess:
     variance: float
     rows: int
 
-    def confirmed(self, n: int, log_p: float, trust: float) -> float:
+    def confirm_probability(self, n: int, log_p: float, trust: float) -> float:
         """About P[confirmed on n rows at level p], with the training rows trusted so far."""
         z = max(0.0, -float(special.ndtri_exp(log_p)))
         room = self.tolerance - z * math.sqrt(self.variance / n)
@@ -416,8 +418,8 @@ def check_forecasters(base: float, n: int, trained: TrainedGuess | None) -> Fore
     def members(log_p: float) -> Sequence[float | None]:
         if trained is None:
             return (base, *(None for _ in _TRUST))
-        found = (trained.confirmed(n, log_p, trust) for trust in _TRUST)
-        return (base, *(min(max(each, _LEAST_STATED), _MOST) for each in found))
+        probabilities = (trained.confirm_probability(n, log_p, trust) for trust in _TRUST)
+        return (base, *(min(max(each, _LEAST_STATED), _MOST) for each in probabilities))
 
     return members
 

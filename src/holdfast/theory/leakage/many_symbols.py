@@ -112,8 +112,8 @@ def adjusted_p(log_p: float, spent: float, weight: float, nats: float) -> float:
 def running_adjusted_p(adjusted: Sequence[float], described: float = 0.0) -> list[float]:
     """What is shown beside each claim, rounded up; `described` is beta_O, or 0."""
     described = require.between("described", described, 0.0, 1.0)
-    told = accumulate((require.between("adjusted", each, 0.0, 1.0) for each in adjusted), max)
-    return [min(1.0, round_up(each + described)) if described else each for each in told]
+    running = accumulate((require.between("adjusted", each, 0.0, 1.0) for each in adjusted), max)
+    return [min(1.0, round_up(each + described)) if described else each for each in running]
 
 
 @theorem(
@@ -138,10 +138,10 @@ def grade_log_levels(
     log_weight = math.log(require.probability("weight", weight))
     levels = []
     for log_beta, log_cumulative in zip(log_betas, _log_cumulative(shares), strict=True):
-        left = log_left(log_beta, log_spent)
-        occurs = left > -math.inf
+        log_remaining = log_left(log_beta, log_spent)
+        occurs = log_remaining > -math.inf
         of_grade = log_weight + log_cumulative
-        levels.append(symbol_log_level(left, of_grade, nats) if occurs else left)
+        levels.append(symbol_log_level(log_remaining, of_grade, nats) if occurs else log_remaining)
     return levels
 
 

@@ -35,13 +35,13 @@ from holdfast.theory.leakage.many_symbols import symbol_log_charge, symbol_log_l
 __all__ = [
     "Cells",
     "Cv",
-    "Winner",
+    "WinnerClaim",
     "cell_log_weight",
     "cells_of",
     "cv_ranks",
     "order_log_charge",
     "rank_weight",
-    "told_winner",
+    "winner_claim",
     "winner_interval",
 ]
 
@@ -85,7 +85,7 @@ def cv_ranks(scores: Sequence[float]) -> list[int]:
 )
 def order_log_charge(prior: Sequence[Fraction | float], order: Sequence[int]) -> float:
     """Nats of telling the first members in their order, rounded up."""
-    left, total = Fraction(1), Fraction(1)
+    total = Fraction(1)
     weights = [Fraction(weight) for weight in prior]
     if len(set(order)) < len(order) or not all(0 <= each < len(weights) for each in order):
         raise InvalidArgument(
@@ -97,10 +97,10 @@ def order_log_charge(prior: Sequence[Fraction | float], order: Sequence[int]) ->
             f"the weights of the members sum to {float(sum(weights)):g}; they must be above 0 and "
             "sum to at most 1."
         )
-    left = max(left, sum(weights, Fraction(0)))  # decimals may sum to a little more than 1
+    remaining = max(Fraction(1), sum(weights, Fraction(0)))  # floats may sum to a little more
     for member in order:
-        total *= weights[member] / left
-        left -= weights[member]
+        total *= weights[member] / remaining
+        remaining -= weights[member]
     return symbol_log_charge(_log_below(total)) if order else 0.0
 
 
@@ -182,7 +182,7 @@ def winner_interval(n: int, low: int, high: int, log_p: float) -> Interval:
 
 
 @dataclass(frozen=True, slots=True)
-class Winner:
+class WinnerClaim:
     """What is told of a search: the cell of the best member's count, its interval, the charge."""
 
     low: int
@@ -192,14 +192,14 @@ class Winner:
     nats: float
 
 
-def told_winner(
+def winner_claim(
     n: int,
     count: int,
     prior: Fraction,
     cv: Cv | None,
     log_left: float,
     nats: float,
-) -> Winner:
+) -> WinnerClaim:
     """The symbol of a winner that has this count, its weight pi(i) v_i(c), level and charge.
 
     `log_left` is ln(beta - s), `nats` the leakage before.
@@ -209,7 +209,7 @@ def told_winner(
     # Both are rounded down by more than their sum can be off.
     log_weight = _log_below(prior) + cell_log_weight(n, low, high, cells.many, cv)
     log_p = symbol_log_level(log_left, log_weight, nats)
-    return Winner(
+    return WinnerClaim(
         low, high, winner_interval(n, low, high, log_p), log_weight, symbol_log_charge(log_weight)
     )
 
