@@ -69,9 +69,9 @@ def test_the_lines_of_gates_follow_from_their_looks(
     holdout.gate(EFFECT, at_least=0.9)
     holdout.close()
     assert all(finding.fine for finding in audit(tmp_path / "trial.ledger"))
-    again = holdfast.open(ledger=tmp_path / "trial.ledger")
-    lines = [(line.status, line.request.verb) for line in again._desk.transcript.lines]
-    assert lines[-2:] == [("shown", "gate"), ("not shown", "gate")]
+    with holdfast.open(ledger=tmp_path / "trial.ledger") as again:
+        statuses = [line["status"] for line in again.ledger.to_dicts()]
+    assert statuses == ["answered", "shown", "not shown"]
 
 
 def test_a_gate_of_what_has_neither_a_side_nor_a_description_is_refused(

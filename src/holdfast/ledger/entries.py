@@ -114,7 +114,7 @@ _SIDES: Mapping[Verb, Mapping[Side, str]] = {
     "check": {"at most": "<=", "at least": ">="},
     "gate": {"at most": "<", "at least": ">"},
 }
-_UNTOLD = "cannot tell yet"
+_UNTOLD, _ROWS_WOULD = "cannot tell yet", "rows or so would, if it is as large as it looks"
 _TOO_SMALL = 0.05  # of the reach: no number of rows is worth naming for so small a difference
 _DIFFERENCE = "difference("  # how the text of one begins
 _ROUNDING = 1e-9  # intervals are rounded outwards by less than this part of themselves
@@ -405,21 +405,16 @@ class Recorded:
 
     @property
     def outlook(self) -> str | None:
-        """Rows that a difference on neither side of 0 would take, if it is as large as it looks.
-
-        Intervals narrow by the root of the rows; None where it is on one side, or no difference.
-        """
-        if not self.question.startswith(_DIFFERENCE) or 0.0 not in self.interval:
-            return None
-        if self.value is None or self.rows is None or self.request.verb != "ask":
+        """Rows that a difference on neither side of 0 would take: its width falls by their root."""
+        undecided = self.question.startswith(_DIFFERENCE) and 0.0 in self.interval
+        if not undecided or self.value is None or self.rows is None or self.request.verb != "ask":
             return None
         reach = max(-self.interval.low, self.interval.high) - abs(self.value)
         if reach <= 0.0 or abs(self.value) < reach * _TOO_SMALL:
             return _UNTOLD
         rows = self.rows[1] * (reach / abs(self.value)) ** 2
         digits = 10 ** max(0, math.floor(math.log10(rows)) - 1)
-        needed = math.ceil(rows / digits) * digits
-        return f"{_UNTOLD}: {needed:,} rows or so would, if it is as large as it looks"
+        return f"{_UNTOLD}: {math.ceil(rows / digits) * digits:,} {_ROWS_WOULD}"
 
     @property
     def side(self) -> str | None:
