@@ -22,8 +22,7 @@ from holdfast.data.polars import PolarsSample
 from holdfast.data.ranking import RankedPairs, shuffled_classes
 from holdfast.data.sample import BATCH_ROWS, Sample
 from holdfast.data.sql.duckdb import DuckDBSample
-from holdfast.data.units import cluster_sizes, unit_sums
-from holdfast.data.values import distinct_unit_values, unit_values_of
+from holdfast.data.values import cluster_sizes, distinct_unit_values, unit_sums, unit_values_of
 from holdfast.errors import InvalidQuestion
 from holdfast.question import Schema, build, parse_row, row_value
 from holdfast.question.expression import Column, ColumnType, Expression, Op

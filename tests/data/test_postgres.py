@@ -19,7 +19,7 @@ import holdfast
 from holdfast.data import fingerprint, open_sample
 from holdfast.data.sql.postgres import PostgresSample, open_database_table
 from holdfast.data.sql.postgres_watch import TableSession
-from holdfast.data.units import cluster_sizes
+from holdfast.data.values import cluster_sizes
 from holdfast.errors import DataChanged, HoldfastError, InvalidArgument, InvalidQuestion
 from holdfast.question import Schema, build, parse_row, row_value
 from holdfast.question.expression import Column, ColumnType, Op

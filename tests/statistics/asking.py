@@ -10,10 +10,10 @@ from typing import Any
 import polars as pl
 
 from holdfast.data.design import NO_DESIGN, design_of
-from holdfast.data.missing import columns_with_missing
 from holdfast.data.polars import PolarsSample
 from holdfast.data.sample import Sample
 from holdfast.data.sampling import Independent, Sampling
+from holdfast.data.values import columns_with_missing
 from holdfast.mechanisms.described import DESCRIBED
 from holdfast.mechanisms.mechanism import Wish
 from holdfast.mechanisms.noise import Noise

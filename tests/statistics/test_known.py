@@ -15,7 +15,7 @@ from holdfast.mechanisms.claims import CHECKS, is_paired
 from holdfast.mechanisms.mechanism import CONFIRMED, Wish, about
 from holdfast.mechanisms.terms import Account
 from holdfast.question import GRID
-from holdfast.question.chosen import where_equal
+from holdfast.question.build import where_equal
 from holdfast.question.expression import Expression
 from holdfast.question.row import RowValue, condition_row
 from holdfast.statistics.bind import bind

@@ -5,7 +5,7 @@ from holdfast.data.fingerprint import fingerprint
 from holdfast.data.sample import Moments, Sample
 from holdfast.data.source import open_sample
 from holdfast.data.split import split
-from holdfast.data.units import cluster_sizes
+from holdfast.data.values import cluster_sizes
 
 __all__ = [
     "FileStamp",

@@ -255,7 +255,7 @@ def _from_frame(frame: pl.DataFrame, order: KeyOrder, fields: Fields) -> Brought
 
 
 def _from_pandas(given: Any, order: KeyOrder, fields: Fields) -> Brought:
-    from holdfast.data.pandas import from_pandas
+    from holdfast.data.source import from_pandas
 
     index, key = given.index, fields.key or order.name
     by_index = index.nlevels == 1 and index.name == key

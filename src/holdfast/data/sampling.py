@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from holdfast import require
 from holdfast.data.sample import Sample
-from holdfast.data.units import cluster_sizes
+from holdfast.data.values import cluster_sizes
 from holdfast.errors import InvalidArgument, InvalidQuestion
 from holdfast.question.scale import Scale
 from holdfast.theory.base.concentration import (

@@ -8,15 +8,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from holdfast.data.database import is_database_url
 from holdfast.data.files import AS_USUAL, FileSample, TableForm, file_stamps, is_bucket
-from holdfast.data.sample import Sample, reading, require_narrow_decimals
+from holdfast.data.sample import Sample, check_names, reading, require_narrow_decimals
 from holdfast.errors import HoldfastError, InvalidArgument
 from holdfast.question.expression import ColumnType
 
 if TYPE_CHECKING:
+    import pandas as pd
     import polars as pl
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "files_of",
     "frame_in_files",
     "frame_of",
+    "from_pandas",
     "is_query",
     "open_sample",
     "require_form",
@@ -149,8 +151,6 @@ def frame_of(data: Any) -> pl.DataFrame | None:
         return data
     kind = type(data).__module__.partition(".")[0]
     if kind == "pandas" and type(data).__name__ == "DataFrame":
-        from holdfast.data.pandas import from_pandas
-
         return from_pandas(data)
     if kind != "duckdb" and hasattr(data, "__arrow_c_stream__") and not isinstance(data, pl.Series):
         if kind == "pyarrow":
@@ -281,3 +281,61 @@ def _readable(files: Sequence[Path]) -> Iterator[None]:
             f"The file {str(files[0])!r} cannot be read as {form}; see that it is whole and of "
             "that kind" + (f", and so for the other {len(files) - 1:,}." if len(files) > 1 else ".")
         ) from None
+
+
+# A pandas frame as a Polars frame, the same with and without pyarrow installed.
+
+
+def from_pandas(frame: pd.DataFrame) -> pl.DataFrame:
+    """The columns of a pandas frame; its index is left out; NaN, NaT and NA are null."""
+    import polars as pl
+
+    names = [str(name) for name in frame.columns]
+    check_names(names)
+    columns = [_pandas_column(name, frame.iloc[:, place]) for place, name in enumerate(names)]
+    return pl.DataFrame(columns)
+
+
+def _pandas_column(name: str, series: pd.Series[Any]) -> pl.Series:
+    try:
+        return _plain_column(name, series)
+    except InvalidArgument:
+        raise
+    except Exception:  # whatever a type of another library raises
+        raise InvalidArgument(
+            f"Column {name!r} is of the pandas type {series.dtype}, which cannot be read; make it "
+            "numbers, text, dates or booleans, or drop the column."
+        ) from None
+
+
+def _plain_column(name: str, series: pd.Series[Any]) -> pl.Series:
+    import numpy as np
+    import polars as pl
+
+    kind = getattr(series.dtype, "kind", "O")
+    missing = series.isna().to_numpy(dtype=bool)
+    if kind in "biuf":
+        numpy_type = cast("Any", getattr(series.dtype, "numpy_dtype", series.dtype))
+        filled = series.to_numpy(dtype=numpy_type, na_value=0) if missing.any() else series
+        numbers = pl.Series(name, np.ascontiguousarray(filled, dtype=numpy_type))
+        return _with_nulls(numbers, missing) if missing.any() else numbers
+    if kind == "M":
+        if getattr(series.dtype, "tz", None) is not None:
+            series = series.dt.tz_convert("UTC").dt.tz_localize(None)
+        moments = series.to_numpy()
+        unit = np.datetime_data(moments.dtype)[0]
+        return pl.Series(name, moments if unit in ("ms", "us", "ns") else moments.astype("M8[us]"))
+    values = [None if absent else value for value, absent in zip(series, missing, strict=True)]
+    try:
+        return pl.Series(name, values)
+    except (TypeError, pl.exceptions.PolarsError):
+        raise InvalidArgument(
+            f"Column {name!r} mixes values of several types; make them one type or drop the column."
+        ) from None
+
+
+def _with_nulls(series: pl.Series, missing: Any) -> pl.Series:
+    import polars as pl
+
+    values = pl.when(pl.Series("missing", missing).not_()).then(series)
+    return pl.select(values.alias(series.name)).to_series()

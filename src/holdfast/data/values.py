@@ -1,4 +1,4 @@
-"""Values of rows beside each other, and row expressions over a frame in memory.
+"""Values of rows beside each other, by units, or missing; row expressions over a frame in memory.
 
 A value is the fraction steps/top of its range, on the exact grid of `holdfast.question.row`: the
 same double on every engine, and off the row's own value by less than GRID_ERROR. Rows come sorted
@@ -7,12 +7,15 @@ by what they hold, so nothing depends on where they stood.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from holdfast.data.histogram import Counting, summed_by
+from holdfast.data.histogram import Counting, summed_by, value_counts
 from holdfast.data.sample import Sample, plain_frames, reading, sources, steps_of_batch
-from holdfast.question.expression import Expression
+from holdfast.errors import InvalidArgument
+from holdfast.question import build
+from holdfast.question.columns import no_column
+from holdfast.question.expression import Column, Expression
 from holdfast.question.row import RowValue, condition_row
 from holdfast.question.writing import write_rows
 
@@ -21,7 +24,16 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-__all__ = ["distinct_unit_values", "evaluate", "fractions", "steps_of_frame", "unit_values_of"]
+__all__ = [
+    "cluster_sizes",
+    "columns_with_missing",
+    "distinct_unit_values",
+    "evaluate",
+    "fractions",
+    "steps_of_frame",
+    "unit_sums",
+    "unit_values_of",
+]
 
 
 # Row expressions over a frame in memory: for what needs the values themselves, not their sums.
@@ -128,3 +140,59 @@ def fractions(steps: NDArray[np.int64], row: RowValue) -> NDArray[np.float64]:
     import numpy as np
 
     return np.asarray(steps / max(1, row.grid.top))
+
+
+# Units of rows that belong together: what their rows add up to, and how many there are.
+
+
+def unit_sums(
+    sample: Sample, value: RowValue, where: Expression | None, column: str
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Each unit's sum of the value in [0, 1], and its rows, of those where the condition holds.
+
+    Sums are exact sums of steps over top. A unit without such rows has sum and size 0: how many
+    units there are is public, and is how many come back. They come from the smallest to the
+    largest, the same on every engine.
+    """
+    rows = [value] if where is None else [value, condition_row(where)]
+    columns = sorted({column, *(name for row in rows for name in row.columns)})
+
+    def count_batch(frame: pl.DataFrame) -> pl.DataFrame:
+        import numpy as np
+        import polars as pl
+
+        from holdfast.data.plain import told_apart
+
+        steps, *conditions = steps_of_frame(frame, rows)
+        inside = conditions[0] if conditions else np.ones(frame.height, dtype=np.int64)
+        unit = frame.select(told_apart(column, frame.schema[column])).to_series()
+        return pl.DataFrame({"unit": unit, "sum": steps * inside, "size": inside})
+
+    units = summed_by(["unit"], (count_batch(frame) for frame in sample.frames(columns)))
+    units = units.sort("size", "sum")
+    return fractions(units["sum"].to_numpy(), value), units["size"].to_numpy()
+
+
+def cluster_sizes(sample: Sample, column: str) -> list[int]:
+    """The number of rows for each distinct value of a column, largest first; NULL is one value."""
+    if column not in sample.types:
+        raise InvalidArgument(f"sampling names {no_column(column, sample.types)}")
+    return sorted(value_counts(sample, [column])["rows"].to_list(), reverse=True)
+
+
+# Which columns hold missing values: looked up once, when a ledger is opened.
+
+
+_AT_ONCE = 64  # columns of one scan
+
+
+def columns_with_missing(sample: Sample, columns: Iterable[str]) -> list[str]:
+    """Those of the columns that hold NULL or NaN; one whose type no question can use is passed."""
+    usable = [name for name in columns if sample.types[name].kind is not None]
+    incomplete: list[str] = []
+    for start in range(0, len(usable), _AT_ONCE):
+        names = usable[start : start + _AT_ONCE]
+        missing = (build.is_null(Column(name, sample.types[name])) for name in names)
+        totals = sample.sums([condition_row(each) for each in missing])
+        incomplete += [name for name, total in zip(names, totals, strict=True) if total]
+    return incomplete

@@ -13,13 +13,12 @@ from holdfast import require
 from holdfast.data.design import design_of
 from holdfast.data.files import AS_USUAL, TableForm, is_path, table_form
 from holdfast.data.keys import key_order
-from holdfast.data.learning import learnt_from, learnt_values
-from holdfast.data.missing import columns_with_missing
+from holdfast.data.learning import implausible_scales, learnt_from, learnt_values
 from holdfast.data.overlap import RowContents
 from holdfast.data.sample import Sample
 from holdfast.data.sampling import Independent, Sampling, measured, sampling_of, sampling_to_dict
-from holdfast.data.scale_check import implausible_scales
 from holdfast.data.source import KnownTable
+from holdfast.data.values import columns_with_missing
 from holdfast.errors import ImplausibleScale, InvalidArgument, SecondLedger
 from holdfast.guessers.guesser import guessers_of
 from holdfast.holdout.batch import require_claims

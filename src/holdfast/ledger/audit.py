@@ -20,9 +20,9 @@ from typing import Any, Protocol
 
 from holdfast.data.design import design_of
 from holdfast.data.fingerprint import fingerprint
-from holdfast.data.missing import columns_with_missing
 from holdfast.data.sample import Sample
 from holdfast.data.sampling import Clustered, measured, sampling_to_dict
+from holdfast.data.values import columns_with_missing
 from holdfast.errors import HoldfastError, InvalidQuestion, LedgerTampered, Refused
 from holdfast.ledger.backend import LedgerHome
 from holdfast.ledger.chain import Row, canonical, verify

@@ -22,14 +22,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from holdfast.data.sample import Sample
 from holdfast.data.sampling import Clustered
-from holdfast.data.units import unit_sums
+from holdfast.data.values import unit_sums
 from holdfast.errors import BudgetExhausted, InvalidArgument
 from holdfast.mechanisms.leakage import asks_left, declared_left, log_share_of
 from holdfast.mechanisms.mechanism import Claim, Offer, Release, Status, Symbol, Wish, charged
 from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.terms import Account, PartStages, Terms, profile_of, recorded_profile
 from holdfast.question.bounds import few_values
-from holdfast.question.chosen import where_equal
+from holdfast.question.build import where_equal
 from holdfast.question.expression import Expression
 from holdfast.question.row import GRID, GRID_ERROR, RowValue, condition_row
 from holdfast.statistics.mean import GroupMean, Mean

@@ -43,6 +43,7 @@ __all__ = [
     "like",
     "negate",
     "negation",
+    "where_equal",
 ]
 
 _LONG = 16  # levels of a sum or product
@@ -301,6 +302,28 @@ def case(
     pairs = zip(conditions, results[:-1], strict=True)
     args = [each for pair in pairs for each in pair]
     return Operation(Op.CASE, (*args, results[-1])) if args else results[-1]
+
+
+def where_equal(expression: Expression, number: float) -> Expression:
+    """A condition that is true in the rows where the expression is this number, and only there.
+
+    Elsewhere it is false or NULL, which counts for the same. Where the expression chooses among
+    few numbers, as ``case when a then 1 else 0 end`` does, it is made of what it chooses by: an
+    engine need not compute a number for every row and compare it.
+    """
+    match expression:
+        case Constant(value=value):
+            return constant(value == number)
+        case Operation(Op.CASE, (condition, then, otherwise)):
+            elsewhere = negation(coalesce([condition, FALSE]))
+            return disjunction(
+                [
+                    conjunction([condition, where_equal(then, number)]),
+                    conjunction([elsewhere, where_equal(otherwise, number)]),
+                ]
+            )
+        case _:
+            return comparison(Op.EQUAL, expression, constant(number))
 
 
 def _described(operand: Expression) -> str:

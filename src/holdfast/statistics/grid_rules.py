@@ -15,8 +15,7 @@ import numpy as np
 
 from holdfast import require
 from holdfast.data.ranking import shuffled_classes
-from holdfast.data.units import unit_sums
-from holdfast.data.values import distinct_unit_values, unit_values_of
+from holdfast.data.values import distinct_unit_values, unit_sums, unit_values_of
 from holdfast.question import build
 from holdfast.question.expression import Expression
 from holdfast.question.row import GRID_ERROR, RowValue, condition_row

@@ -8,7 +8,7 @@ from hypothesis import given, strategies as st
 
 from holdfast.data.values import evaluate
 from holdfast.question import Schema, build, parse_row
-from holdfast.question.chosen import where_equal
+from holdfast.question.build import where_equal
 from holdfast.question.expression import ColumnType, Expression, Op
 
 SCHEMA = Schema(dict.fromkeys("abc", ColumnType.BOOLEAN) | {"x": ColumnType.FLOAT})
