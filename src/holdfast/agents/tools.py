@@ -180,8 +180,10 @@ class _Verbs:
     ) -> Annotated[CallToolResult, PlanTold]:
         """What so many rows could give: half-widths for questions, or what gates can show. Free."""
         gates = {"candidates": candidates, "disagreement": disagreement}
-        said = {"questions": questions, "tolerance": tolerance, "surprises": surprises, **gates}
-        given: dict[str, Any] = {name: value for name, value in said.items() if value is not None}
+        options = {"questions": questions, "tolerance": tolerance, "surprises": surprises, **gates}
+        given: dict[str, Any] = {
+            name: value for name, value in options.items() if value is not None
+        }
 
         def told(holdout: Holdout) -> BaseModel:
             terms = holdout.opening.terms

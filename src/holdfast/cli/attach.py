@@ -69,17 +69,17 @@ def attach(
 
     written = {f"--{name.removesuffix('s')}": value for name, value in form.items()}
     require_here({"--digest": digest, "--asked-by": asked_by, **written})
-    said: dict[str, Any] = {"key": key, "value": value, "bounds": read_bounds(bounds)}
-    said |= {"missing": missing} | ({"digest": digest} if digest else {})
-    said |= {"asked_by": asked_by} if asked_by else {}
+    options: dict[str, Any] = {"key": key, "value": value, "bounds": read_bounds(bounds)}
+    options |= {"missing": missing} | ({"digest": digest} if digest else {})
+    options |= {"asked_by": asked_by} if asked_by else {}
     holdout = with_rows(name, data, table)
     values = _read_as_its_keys(holdout, file, key, form) if form else file
-    found = holdout.attach(column, values, **said)
+    attached = holdout.attach(column, values, **options)
     if as_json:
-        show_json(found.to_dict())
+        show_json(attached.to_dict())
         return
-    question = f"avg({identifier(found.name)} is not null)"
-    typer.echo(f"Attached {found}.")
+    question = f"avg({identifier(attached.name)} is not null)"
+    typer.echo(f"Attached {attached}.")
     typer.echo(f"\nNext: holdfast ask {again(name)} {quote(question)}, or about its values")
 
 
@@ -105,11 +105,11 @@ def promote(
     It is an entry of the ledger, costs nothing and changes no answer.
     """
     with resumed(name) as holdout:
-        found = holdout.promote(column, why=why, asked_by=asked_by)
+        promotion = holdout.promote(column, why=why, asked_by=asked_by)
     if as_json:
-        show_json(found.to_dict())
+        show_json(promotion.to_dict())
         return
-    typer.echo(f"The incumbent is {found}.")
+    typer.echo(f"The incumbent is {promotion}.")
     typer.echo(f"\nNext: holdfast columns {quote(name)}")
 
 
@@ -120,19 +120,19 @@ def columns(name: Name, as_json: Json = False) -> None:
     there, incumbent = served(name), None
     if there is None:
         with looked_at(name) as transcript:
-            schema, found = transcript.opening.schema, list(transcript.attached)
+            schema, attachments = transcript.opening.schema, list(transcript.attached)
             incumbent = transcript.attached.incumbent
     else:
-        schema, found = there.schema, there.columns
+        schema, attachments = there.schema, there.columns
     if as_json:
         last = None if incumbent is None else incumbent.to_dict()
-        attached = [column.to_dict() for column in found]
+        attached = [column.to_dict() for column in attachments]
         show_json({"table": schema.to_dict(), "columns": attached, "incumbent": last})
         return
     typer.echo(str(schema))
-    for column in found:
+    for column in attachments:
         typer.echo(f"attached {column}")
-    if not found:
+    if not attachments:
         typer.echo("No column has been attached.")
     if incumbent is not None:
         typer.echo(f"The incumbent is {incumbent}.")

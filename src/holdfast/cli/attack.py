@@ -132,24 +132,24 @@ def _one(name: str, sizes: Sizes, asked: _Asked, chart: str | None, as_json: boo
 
         drawing_library()  # before the trials, not after
         require_file(chart)
-    found = attacked(name, sizes, asked.run(usual_trials(name), name))
+    attack = attacked(name, sizes, asked.run(usual_trials(name), name))
     if chart is not None:
         from holdfast.holdout.charts import save
         from holdfast.lab.pages.pictures import experiment_chart
 
-        save(experiment_chart(found), chart)
+        save(experiment_chart(attack), chart)
     if as_json:
-        show_json(found.to_dict() | ({"chart": chart} if chart else {}))
+        show_json(attack.to_dict() | ({"chart": chart} if chart else {}))
     else:
-        typer.echo(f"{found.name}: {found.description}\n")
-        typer.echo(experiment_sheet(found).text())
-        typer.echo(f"\n{_verdict(found)}")
+        typer.echo(f"{attack.name}: {attack.description}\n")
+        typer.echo(experiment_sheet(attack).text())
+        typer.echo(f"\n{_verdict(attack)}")
         if chart is not None:
             typer.echo(f"Chart written to {chart}.")
         asks = name not in EXPERIMENTS or EXPERIMENTS[name].asks
         another = " --mechanism 'median noise'" * asks
         typer.echo(f"\nNext: holdfast attack {name}{another} --chart attack.png")
-    if not found.kept:
+    if not attack.kept:
         sys.exit(_BROKEN)
 
 
@@ -178,15 +178,15 @@ def _rehearse(like: str, asked: _Asked, as_json: bool) -> None:
     with resumed(like) as holdout:
         opening = holdout.opening
     run = asked.run(10, f"rehearsal of {opening.name}")
-    found = rehearse(
+    rehearsal = rehearse(
         opening, trials=run.trials, seed=run.seed, n_jobs=run.n_jobs, progress=run.progress
     )
     if as_json:
-        show_json(found.to_dict())
+        show_json(rehearsal.to_dict())
     else:
-        typer.echo(str(found))
+        typer.echo(str(rehearsal))
         typer.echo(f"\nNext: holdfast budget {quote(like)}")
-    if found.broken:
+    if rehearsal.broken:
         sys.exit(_BROKEN)
 
 
@@ -216,9 +216,9 @@ def _report(folder: Path, asked: _Asked, as_json: bool) -> None:
     if as_json:
         show_json({"word": written.word, "files": [str(path) for path in written.files]})
     else:
-        said = f"Of the promises, the worst verdict is: {written.word}."
-        said = "Every promise held." if written.word == "holds" else said
-        typer.echo(f"{said} Written: {', '.join(str(path) for path in written.files)}.")
+        sentence = f"Of the promises, the worst verdict is: {written.word}."
+        sentence = "Every promise held." if written.word == "holds" else sentence
+        typer.echo(f"{sentence} Written: {', '.join(str(path) for path in written.files)}.")
         typer.echo(f"\nNext: open {written.files[0]}")
     if written.word == "BROKEN":
         sys.exit(_BROKEN)

@@ -74,7 +74,7 @@ def init_board(
     from holdfast.boards.leaderboard import Leaderboard
 
     where, called = new_ledger(name, labels, ledger)
-    said: dict[str, Any] = {
+    numbers: dict[str, Any] = {
         "submissions": read_number("submissions", submissions),
         "wrong_claims": read_number("wrong_claims", wrong_claims),
         "confidence_level": read_number("confidence_level", confidence_level),
@@ -90,7 +90,7 @@ def init_board(
             secret=secret_file(),
             public=not blind,
             label=label,
-            **said,
+            **numbers,
         )
     for warning in noticed:
         typer.echo(f"holdfast: {warning.message}", err=True)
@@ -141,13 +141,13 @@ def submit_predictions(
     """
     require_here({"--team": team, "--data": data, "--table": table})
     claimed = read_number("claim", claim)
-    said: dict[str, Any] = {"name": called, "claim": claimed, "key": key, "value": value}
+    options: dict[str, Any] = {"name": called, "claim": claimed, "key": key, "value": value}
     there = served(name)
     if there is not None:
-        standing = there.board.submit(file, **said)
+        standing = there.board.submit(file, **options)
         leads = standing.leads or not any(row.leads for row in there.board.standings())
     else:
-        standing, leads = _submitted(opened(name, data, table), file, team, said)
+        standing, leads = _submitted(opened(name, data, table), file, team, options)
     if as_json:
         show_json(standing.to_dict())
     else:
@@ -182,13 +182,13 @@ def show_board(
     """The standings: ranks as far as they were shown, and files that were invalid. Free."""
     from holdfast.boards.standings import write_board
 
-    called, found = _standings(name)
+    called, standings = _standings(name)
     if output is not None:
-        write_board(found, called, output)
+        write_board(standings, called, output)
     if as_json:
-        show_json(found.to_dict())
+        show_json(standings.to_dict())
         return
-    typer.echo(str(found))
+    typer.echo(str(standings))
     if output is not None:
         typer.echo(f"\nWritten to {output}.")
     typer.echo(f"\nNext: holdfast board submit {again(name)} FILE")

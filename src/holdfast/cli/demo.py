@@ -41,14 +41,14 @@ def demo(
 
     if chart:
         require_file(chart)  # before the trials, not after
-    found = showcase(run=Run(trials=9, progress=progress("demo")))
-    lacking = _draw(found, chart) if chart else None
+    showcased = showcase(run=Run(trials=9, progress=progress("demo")))
+    lacking = _draw(showcased, chart) if chart else None
     if as_json:
         drawn = {"chart": chart} if chart and lacking is None else {}
-        show_json(found.to_dict() | drawn)
+        show_json(showcased.to_dict() | drawn)
         return
     typer.echo(_STORY.format(features=FEATURES, rows=ROWS))
-    typer.echo(experiment_sheet(found).text())
+    typer.echo(experiment_sheet(showcased).text())
     typer.echo(
         "\nshown: the final score; interval: what is claimed for it; false: trials in which any "
         "interval missed.\nSample splitting gives every question rows of its own, and soon has "

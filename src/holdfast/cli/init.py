@@ -48,33 +48,33 @@ def introduction(holdout: Holdout, data: str, declared: Mapping[str, Any]) -> st
     from holdfast.question.expression import ValueKind
 
     known, train = holdout.schema, declared.get("train")
-    told = ["Columns:", *(f"  {line}" for line in str(known).splitlines())]
+    lines = ["Columns:", *(f"  {line}" for line in str(known).splitlines())]
     if csv_paths(data):
         whence = f"{data} itself" if train is None else f"{train}, or of {data} where it has none"
-        told.append(
+        lines.append(
             f"Types are those of {whence}, and public from now on: confirm them, or remove the "
             "ledger and say --flag COLUMN (0 and 1 mean no and yes) or --null TEXT (it stands for "
             "a missing value)."
         )
     if any(not never for never in known.never_null.values()):
-        told.append(
+        lines.append(
             "Rows without a value are left out of what is asked of a column that may be missing, "
             "and every answer says how many."
         )
     if train is not None:
-        told += _learnt(known, train, declared.get("schema"))
+        lines += _learnt(known, train, declared.get("schema"))
     if not known.bounds and any(kind.kind is ValueKind.NUMBER for kind in known.types.values()):
-        told.append(
+        lines.append(
             "No bounds are declared: an average of numbers needs them (--schema FILE, or --bounds "
             "with the question); a condition, such as x > 0, does not."
         )
     fixed = holdout.opening.terms.design
     if fixed:
-        told.append(
+        lines.append(
             f"Public by design: {', '.join(fixed.columns)}, with the number of rows of each "
             f"of {len(fixed.cells):,} combinations."
         )
-    return "\n".join(told)
+    return "\n".join(lines)
 
 
 def _learnt(known: Schema, train: str, schema: str | None) -> list[str]:
@@ -83,12 +83,12 @@ def _learnt(known: Schema, train: str, schema: str | None) -> list[str]:
 
     ranges = known.bounds.keys() - Schema(known.types).declare(schema).bounds.keys()
     names = [name for name in known.types if name in ranges or name in known.learnt]
-    said = [f"Learnt from {train}: {', '.join(names)}."] if names else []
+    sentences = [f"Learnt from {train}: {', '.join(names)}."] if names else []
     if ranges:
-        said.append(
+        sentences.append(
             "Where a column is averaged, values outside its range count as the nearest end."
         )
-    return said
+    return sentences
 
 
 def first_question(holdout: Holdout) -> str:

@@ -187,13 +187,13 @@ def stability(
 
     numbers = (read_number("level", level), read_number("expected_error", expected_error))
     with looked_at(name) as transcript:
-        found = stability_of(transcript, *numbers)
+        estimate = stability_of(transcript, *numbers)
     if chart is not None:
-        found.chart(chart)
+        estimate.chart(chart)
     if as_json:
-        show_json(found.to_dict() | ({"chart": chart} if chart else {}))
+        show_json(estimate.to_dict() | ({"chart": chart} if chart else {}))
         return
-    typer.echo(str(found))
+    typer.echo(str(estimate))
     drawn = f"Chart written to {chart}." if chart else f"Next: holdfast ledger {quote(name)}"
     typer.echo(f"\n{drawn}")
 
@@ -301,9 +301,9 @@ def _of_service(there: ServedHoldout) -> tuple[list[Finding], dict[str, str | No
     """What the service finds, and why it does not look at the data."""
     from holdfast.ledger.audit import Finding
 
-    found = there.audit()
-    unread = None if found["data_compared"] else "the service does not know where it is."
-    return [Finding(**each) for each in found["findings"]], {"seal": None, "data": unread}
+    reply = there.audit()
+    unread = None if reply["data_compared"] else "the service does not know where it is."
+    return [Finding(**each) for each in reply["findings"]], {"seal": None, "data": unread}
 
 
 def _of_certificate(
@@ -391,18 +391,18 @@ def certificate(
         show_json({"output": output}) if as_json else typer.echo(f"Written to {output}.")
         return
     with look(ledger_path(name)) as reader:
-        found = certified(reader.news, output, known_key(sign_with))
+        signed = certified(reader.news, output, known_key(sign_with))
     if reader.unchecked is not None:
         typer.echo(f"Not checked: the seal; {reader.unchecked}", err=True)
-    if not found.signatures:
+    if not signed.signatures:
         typer.echo("Not signed: you have no key; make one: holdfast key.", err=True)
     if as_json:
-        said = found.statement
-        facts = {"made": found.made, "count": said["count"], "head": said["head"]}
-        facts |= {"signatures": [each.to_dict() for each in found.signatures]}
+        statement = signed.statement
+        facts = {"made": signed.made, "count": statement["count"], "head": statement["head"]}
+        facts |= {"signatures": [each.to_dict() for each in signed.signatures]}
         show_json({"output": output, **facts})
         return
-    typer.echo(f"{found}\nWritten to {output}.")
+    typer.echo(f"{signed}\nWritten to {output}.")
     is_data = output.lower().endswith(".json")
     again = f"certificate {quote(name)} --output reuse.json"
     typer.echo(f"\nNext: holdfast {f'audit {quote(output)}' if is_data else again}")
@@ -416,17 +416,17 @@ def list_ledgers(as_json: Json = False) -> None:
     """The ledgers of this folder, and others that were opened."""
     from holdfast.ledger.index import in_reach
 
-    found = [_facts(ledger) for ledger in in_reach(Path())]
+    ledgers = [_facts(ledger) for ledger in in_reach(Path())]
     if as_json:
-        show_json(found)
-    elif found:
-        for facts in found:
+        show_json(ledgers)
+    elif ledgers:
+        for facts in ledgers:
             typer.echo(f"{facts['ledger']}\n  {_told(facts)}")
-        typer.echo(f"\nNext: holdfast budget {quote(found[0]['ledger'])}")
+        typer.echo(f"\nNext: holdfast budget {quote(ledgers[0]['ledger'])}")
     else:
         typer.echo("There is no ledger here, nor was one opened elsewhere.")
         typer.echo("\nNext: holdfast init DATA --name NAME")
-    if any(facts.get("tampered") for facts in found):
+    if any(facts.get("tampered") for facts in ledgers):
         sys.exit(AUDIT_FAILED)
 
 

@@ -160,16 +160,16 @@ def opened(
     from holdfast.ledger.store import look
 
     path = ledger_path(name)  # first of all: a name that is misspelt makes no new ledger
-    found, secret = data, secret_file()
+    source, secret = data, secret_file()
     if is_database_url(data):
-        found = without_password("data", str(data))
-    if found is None:
+        source = without_password("data", str(data))
+    if source is None:
         with look(home_named(name)) as reader:
-            found, missing = where_the_data_is(reader)
+            source, missing = where_the_data_is(reader)
         if missing is not None:
             raise InvalidArgument(f"{missing} Nothing was spent.")
     return open_holdout(
-        found, ledger=path, secret=secret, table=table, train=train, guesser=guesser
+        source, ledger=path, secret=secret, table=table, train=train, guesser=guesser
     )
 
 

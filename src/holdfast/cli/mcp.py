@@ -58,13 +58,13 @@ def mcp(
 def _configuration(path: Path, words: dict[str, str | None]) -> dict[str, object]:
     """What is written in an agent's list of servers: it may be started in any folder."""
     files = ("--train", "--data")
-    said = [
+    flags = [
         part
         for option, value in words.items()
         if value is not None
         for part in (option, str(Path(value).absolute()) if option in files else value)
     ]
-    arguments = ["-m", "holdfast", "mcp", str(path.absolute()), *said]
+    arguments = ["-m", "holdfast", "mcp", str(path.absolute()), *flags]
     return {"mcpServers": {path.stem: {"command": sys.executable, "args": arguments}}}
 
 

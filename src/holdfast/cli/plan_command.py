@@ -103,9 +103,9 @@ def _again(made: Any, sampling: str) -> str:
         words.append(f"--confidence-level {given['confidence_level']}")
     if sampling != "independent":
         words.append(f"--sampling {sampling}")
-    said = made.request.declared
-    if said.described is not None:
-        words.append(f"--described {said.described}")
-    if said.described_share is not None:
-        words.append(f"--described-share {said.described_share:g}")
+    declared = made.request.declared
+    if declared.described is not None:
+        words.append(f"--described {declared.described}")
+    if declared.described_share is not None:
+        words.append(f"--described-share {declared.described_share:g}")
     return " ".join(words)

@@ -70,7 +70,7 @@ def probe(
             ("seed", seed),
         )
     }
-    found = probed(
+    estimate = probed(
         _function("learner", learner),
         read_table(data, form),
         score=None if score is None else _function("score", score),
@@ -78,9 +78,9 @@ def probe(
         **numbers,
     )
     if as_json:
-        show_json(found.to_dict())
+        show_json(estimate.to_dict())
         return
-    typer.echo(f"{found}\n\nNext: protect other rows and ask them: holdfast init --help")
+    typer.echo(f"{estimate}\n\nNext: protect other rows and ask them: holdfast init --help")
 
 
 def _function(name: str, text: str) -> Callable[..., Any]:
@@ -102,7 +102,7 @@ def _function(name: str, text: str) -> Callable[..., Any]:
         raise InvalidArgument(
             f"{name} is {text!r}, and {file} cannot be run ({type(error).__name__}: {error})."
         ) from error
-    found = getattr(module, function, None)
-    if not callable(found):
+    loaded = getattr(module, function, None)
+    if not callable(loaded):
         raise InvalidArgument(f"{name} is {text!r}, and {file} has no function {function!r}.")
-    return found  # type: ignore[no-any-return]
+    return loaded  # type: ignore[no-any-return]

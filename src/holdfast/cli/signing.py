@@ -80,12 +80,14 @@ def countersign(
     if wrong:
         typer.echo(f"FAILED  {wrong[0].what}: {wrong[0].detail}\n\nIt is not signed.", err=True)
         sys.exit(_AUDIT_FAILED)
-    found = read_certificate(path).signed(mine)
-    found.save(path)
+    countersigned = read_certificate(path).signed(mine)
+    countersigned.save(path)
     if as_json:
-        show_json({"output": file, "signatures": [each.to_dict() for each in found.signatures]})
+        show_json(
+            {"output": file, "signatures": [each.to_dict() for each in countersigned.signatures]}
+        )
         return
-    typer.echo(f"{found}\n\nNext: holdfast audit {quote(file)} --signed-by {mine.public}")
+    typer.echo(f"{countersigned}\n\nNext: holdfast audit {quote(file)} --signed-by {mine.public}")
 
 
 def known_key(file: str | None) -> SigningKey | None:

@@ -50,13 +50,13 @@ def theorems(
         else:
             typer.echo(page(entry))
         return
-    found = list(known.values()) if name is None else find_theorems(name)
-    if not found:
+    entries = list(known.values()) if name is None else find_theorems(name)
+    if not entries:
         raise InvalidArgument(_no_theorem(name or "", list(known)))
     if as_json:
-        show_json([entry.to_dict() for entry in found])
+        show_json([entry.to_dict() for entry in entries])
     else:
-        typer.echo(_listing(found))
+        typer.echo(_listing(entries))
 
 
 def _evaluate(entry: Theorem, arguments: Sequence[str], as_json: bool) -> None:

@@ -214,7 +214,7 @@ def gate(
     from holdfast.cli.scored import FileOfScores, gate_scores
 
     sides = [options.get("at_least"), options.get("at_most")]
-    said = FileOfScores(
+    scores = FileOfScores(
         question,
         called,
         digest,
@@ -229,7 +229,7 @@ def gate(
         partial=partial,
         first=first,
     )
-    if said.is_file:
+    if scores.is_file:
         if sides != [None, None]:
             raise InvalidArgument(
                 "--at-least and --at-most are for questions; of a file of scores say --min-gain or "
@@ -241,7 +241,7 @@ def gate(
         )
         shown = gate_scores(
             opened(name, data, table),
-            said,
+            scores,
             options,
             dry_run=dry_run,
             as_json=as_json,
@@ -251,7 +251,7 @@ def gate(
         if not shown:
             raise typer.Exit(NOT_SHOWN)
         return
-    said.require_nothing(json_file, summary)
+    scores.require_nothing(json_file, summary)
     asked = _worded(question, None, options)
     if sides.count(None) != 1:
         raise InvalidArgument("gate takes one of --at-least and --at-most, such as --at-least 0.")

@@ -278,11 +278,11 @@ def answers_to(
 
 def _with_alternative(desk: Desk, question: Bound, refusal: Refused) -> Refused:
     """The refusal of a half-width, with what is answered without one."""
-    found = ruled(desk, question)
-    if found is None:
+    described = ruled(desk, question)
+    if described is None:
         return refusal
-    part = sure_half_width(found.rule) if is_described(found) else None
-    most = "" if part is None else f" of at most {part * (found.high - found.low):.4g}"
+    part = sure_half_width(described.rule) if is_described(described) else None
+    most = "" if part is None else f" of at most {part * (described.high - described.low):.4g}"
     return type(refusal)(
         f"{refusal} Without a half-width it is answered by its description, at its own{most}.",
         refusal.shortfall,

@@ -84,16 +84,16 @@ def attach_column(desk: Desk, values: Any, how: Bringing, asked_by: str | None) 
         )
     if how.digest is not None:
         declared_digest(how.digest)
-    found = column_values(values, desk.protected.order, how.fields, missing=how.missing)
+    column = column_values(values, desk.protected.order, how.fields, missing=how.missing)
     if how.digest is None and how.scoring is None:
-        return _attach_submitted(desk, name, found, how.bounds, asked_by)
+        return _attach_submitted(desk, name, column, how.bounds, asked_by)
     if how.bounds is None:
         raise InvalidArgument(
             "values come with a digest and without bounds; what was made with protected columns "
             "must have declared ones: bounds=(0, 1), bounds=bool (--bounds 0 1)."
         )
     bounds = declared_bounds(how.bounds)
-    scores = scores_in(bounds, found)
+    scores = scores_in(bounds, column)
     # Whoever declares what made them says that it was one program, for all rows alike.
     new = _new_computed(name, how.digest or f"name {name}", bounds, asked_by, keyless=True)
     if how.scoring is not None:

@@ -196,8 +196,8 @@ def _mechanism_for(transcript: Transcript, wish: Wish) -> Mechanism:
 
 def require_claims(transcript: Transcript, *, gated: bool = False) -> Checker:
     """What checks, or gates, beside the ledger's mechanism; refused where nothing does."""
-    found = transcript.gate if gated else transcript.checker
-    if found is None:
+    mechanism = transcript.gate if gated else transcript.checker
+    if mechanism is None:
         kind = kind_of(transcript.opening.mechanism["name"])
         if kind.refuses_checks is None:
             raise InvalidArgument(
@@ -208,7 +208,7 @@ def require_claims(transcript: Transcript, *, gated: bool = False) -> Checker:
             f"this ledger answers by {kind.name} and checks no guesses: {kind.refuses_checks} "
             "Use ask, or another ledger."
         )
-    return found
+    return mechanism
 
 
 # Repeats: which earlier answer fulfils a wish, so that nothing has to be asked.
@@ -226,8 +226,8 @@ _WIDER = 1 + 1e-9  # an answer may be a little wider than what was wished
 
 def fulfilling(looks: Iterable[Recorded], wish: Wish) -> Recorded | None:
     """The narrowest of the answers to a question that fulfil a wish; None if it is to be asked."""
-    found = [look for look in looks if _fulfils(look, wish)]
-    return min(found, key=lambda look: look.half_width, default=None)
+    fitting = [look for look in looks if _fulfils(look, wish)]
+    return min(fitting, key=lambda look: look.half_width, default=None)
 
 
 def never_told(

@@ -48,29 +48,29 @@ class _Ready:
 
 def answered_together(desk: Desk, calls: Sequence[Waiting]) -> list[Answer | HoldfastError]:
     """What each call is told, or why not, in order. No two of them may have the same key."""
-    told: dict[int, Answer | HoldfastError] = {}
+    answers: dict[int, Answer | HoldfastError] = {}
     ready: dict[int, _Ready] = {}
     for place, call in enumerate(calls):
         try:
             found = _ready(desk, call)
             before = told_before(desk, [found.bound], [found.request])
         except HoldfastError as error:
-            told[place] = error
+            answers[place] = error
             continue
         if before is None:
             ready[place] = found
         else:
-            (told[place],) = before
+            (answers[place],) = before
     for group in _alike(ready):
-        told |= _answered(desk, group)
-    return [told[place] for place in range(len(calls))]
+        answers |= _answered(desk, group)
+    return [answers[place] for place in range(len(calls))]
 
 
 def _ready(desk: Desk, call: Waiting) -> _Ready:
     describe = call.guess.verb == "ask" and not call.terms.width.is_named
     groups = knowing(desk, None)
-    found = bound_to(desk, call.question, groups, describe=describe, text=call.text)
-    one = one_answer_of(found)
+    bound = bound_to(desk, call.question, groups, describe=describe, text=call.text)
+    one = one_answer_of(bound)
     (request,) = call.terms.requests(desk, [one], [better_of(call.question)], call.guess)
     return _Ready(call.guess, one, request)
 
@@ -88,7 +88,7 @@ def _alike(ready: dict[int, _Ready]) -> list[dict[int, _Ready]]:
 def _answered(desk: Desk, group: dict[int, _Ready]) -> dict[int, Answer | HoldfastError]:
     calls = list(group.values())
     try:
-        found = answers_to(
+        answers = answers_to(
             desk,
             [each.bound for each in calls],
             [each.request for each in calls],
@@ -99,7 +99,7 @@ def _answered(desk: Desk, group: dict[int, _Ready]) -> dict[int, Answer | Holdfa
             return dict.fromkeys(group, error)
         alone = [_answered(desk, {place: each}) for place, each in group.items()]
         return {place: answer for each in alone for place, answer in each.items()}
-    return dict(zip(group, found, strict=True))
+    return dict(zip(group, answers, strict=True))
 
 
 def _joined(guesses: Sequence[Guess]) -> Guess:

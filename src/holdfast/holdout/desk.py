@@ -125,8 +125,8 @@ class Desk:
     @property
     def source(self) -> str | None:
         """Where the data was when it was last opened from files."""
-        found = recall(self.store.home, self.store.secret)
-        return None if found is None else found.source
+        remembered = recall(self.store.home, self.store.secret)
+        return None if remembered is None else remembered.source
 
     @property
     def once(self) -> bool:
@@ -352,12 +352,12 @@ class Desk:
         sample = self.protected.needed()
         for _ in range(_TRIES):
             try:
-                found = self._answered(pending, questions)
+                answered = self._answered(pending, questions)
             except Exception as error:
                 if passes(error) or not is_readable(sample):
                     raise
             else:
-                self._write_settled(pending, found, conclude)
+                self._write_settled(pending, answered, conclude)
                 return True
         # The rows can be read, so it is the question. Expressions are total: that it cannot be
         # evaluated is a property of its text and the engine, and tells nothing of the rows.
@@ -369,9 +369,9 @@ class Desk:
         mechanism, asked = pending.mechanism, pending.asked
         offers = [each.offer for each in asked]
         noise = noise_of_batch(self.store.secret, self.opening.fingerprint, mechanism.name, asked)
-        found = questions()
-        sample = self.protected.needed(self.attached_of(found))
-        return answer(mechanism, self.transcript.terms, offers, found, sample, noise)
+        statistics = questions()
+        sample = self.protected.needed(self.attached_of(statistics))
+        return answer(mechanism, self.transcript.terms, offers, statistics, sample, noise)
 
     def attached_of(self, questions: Iterable[Statistic]) -> list[AttachedColumn]:
         """The attached columns that some questions are about."""

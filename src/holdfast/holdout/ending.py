@@ -176,14 +176,14 @@ def _widest(question: DescribedQuestion) -> float | None:
 def _texts(desk: Desk, questions: Iterable[Question]) -> list[str]:
     """The questions in canonical words; refused where their text alone is not what they are."""
     require_late(desk, "last look")
-    asked = several(questions)
-    if not asked:
+    chosen = several(questions)
+    if not chosen:
         raise InvalidArgument("questions is empty; a last look is at one question at least.")
     groups = knowing(desk, None)
-    found = [one_answer_of(bound_to(desk, each, groups)) for each in asked]
-    for each in found:
+    bound = [one_answer_of(bound_to(desk, each, groups)) for each in chosen]
+    for each in bound:
         parts_of(each)  # refused where it has none
-    return [each.text for each in found]
+    return [each.text for each in bound]
 
 
 def _unknown(desk: Desk, texts: Sequence[str]) -> list[str]:
@@ -310,26 +310,26 @@ def cost_of_revealing(desk: Desk, question: Question) -> RevealCost:
 
 
 def _mechanism(desk: Desk) -> Reveal:
-    found = revealing(desk.transcript.mechanism)
-    if found is None:
+    mechanism = revealing(desk.transcript.mechanism)
+    if mechanism is None:
         kind = kind_of(desk.opening.mechanism["name"])
         raise InvalidArgument(
             f"this ledger answers by {kind.name}, which does not count what leaks, and reveals "
             "nothing; open one by bounded noise or by typically stable noise. Nothing was spent."
         )
-    return found
+    return mechanism
 
 
 def _statistic(desk: Desk, question: Question) -> Statistic:
     """The statistic; refused where one number does not answer it, or no ledger could name it."""
-    found = one_answer_of(bound_to(desk, question, knowing(desk, None)))
-    if not is_single(found):
+    statistic = one_answer_of(bound_to(desk, question, knowing(desk, None)))
+    if not is_single(statistic):
         raise InvalidQuestion(
-            f"{found.text} follows from several numbers, and one is revealed; take a last look at "
-            "it with final, or reveal a mean."
+            f"{statistic.text} follows from several numbers, and one is revealed; take a last look "
+            "at it with final, or reveal a mean."
         )
-    require_written(found, desk.table)
-    return found
+    require_written(statistic, desk.table)
+    return statistic
 
 
 def _known_statistic(desk: Desk, statistic: Statistic) -> Recorded | None:

@@ -64,11 +64,11 @@ class Groups:
         return iter(self.answers)
 
     def __getitem__(self, member: Label) -> Answer:
-        found = dict(self.answers)
+        by_label = dict(self.answers)
         try:
-            return found[member]
+            return by_label[member]
         except (KeyError, TypeError):
-            known = ", ".join(repr(each) for each in found)
+            known = ", ".join(repr(each) for each in by_label)
             raise InvalidArgument(
                 f"there is no group {member!r}; the groups are {known}."
             ) from None
@@ -212,11 +212,11 @@ class Distribution:
         return iter(self.answers)
 
     def __getitem__(self, threshold: float) -> Answer:
-        found = dict(self.answers)
+        by_threshold = dict(self.answers)
         try:
-            return found[threshold]
+            return by_threshold[threshold]
         except (KeyError, TypeError):
-            known = ", ".join(map(numeral, found))
+            known = ", ".join(map(numeral, by_threshold))
             raise InvalidArgument(
                 f"there is no threshold {threshold!r}; the thresholds are {known}."
             ) from None

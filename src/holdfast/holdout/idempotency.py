@@ -34,11 +34,11 @@ def left_after(desk: Desk, keys: Sequence[str]) -> dict[str | None, Budget]:
     """What was left when the calls with these keys had been told; under None, what is left now."""
     with desk.store.guard:  # threads may share the transcript
         left: dict[str | None, Budget] = {None: desk.budget()}
-        told = {key: _told_for(desk, key) for key in keys}
+        entries = {key: _told_for(desk, key) for key in keys}
         # Told together, and nothing since: to be told costs nothing.
         count = desk.transcript.count
-        newest = set(range(count - len(told) + 1, count + 1)) == set(told.values())
-        for key, seq in told.items():
+        newest = set(range(count - len(entries) + 1, count + 1)) == set(entries.values())
+        for key, seq in entries.items():
             left[key] = left[None] if newest else budget_of(_as_of(desk, seq)[0])
         return left
 
@@ -68,21 +68,21 @@ def retold(
             "something else; use another key for it. Nothing was spent."
         )
     looks, left = {each.look: each for each in then.answers}, budget_of(then)
-    found = [then.lines[line["line"] - 1] for line in lines]
-    told = []
-    for question, line, body, request in zip(questions, found, lines, before, strict=True):
+    recorded = [then.lines[line["line"] - 1] for line in lines]
+    answers = []
+    for question, line, body, request in zip(questions, recorded, lines, before, strict=True):
         own = [looks[each] for each in line.parts]
         more = left_for_more(desk, question, own or [line], left)
         answer = Answer(line, more, repeated=body["repeated"], parts=own)
-        told.append(answer.judged(request.better))
-    return told
+        answers.append(answer.judged(request.better))
+    return answers
 
 
 def _told_for(desk: Desk, key: str) -> int:
-    told = desk.transcript.told_for(key)
-    if told is None:
+    entry = desk.transcript.told_for(key)
+    if entry is None:
         raise LedgerTampered("the ledger has lost what a call was told; open it again.")
-    return told
+    return entry
 
 
 def _as_of(desk: Desk, seq: int) -> tuple[Transcript, str]:

@@ -172,7 +172,7 @@ def open(
             own[what] = tuple(require.texts(what, own[what]))
     mechanism, task, options = (given.get(what) for what in ("mechanism", "task", "options"))
     families = {"outcomes": outcomes, "segments": segments, "planned": planned}
-    said = _Said(
+    declarations = _Said(
         name,
         Declarations(
             **own,
@@ -190,7 +190,7 @@ def open(
         {what: tuple(require.texts(what, each)) for what, each in families.items() if each},
     )
     guessers = guessers_of(guesser, with_training=train is not None)
-    made = None if home.is_there() else _made(home, said, data, table, train, timeout)
+    made = None if home.is_there() else _made(home, declarations, data, table, train, timeout)
     store = Store.open(home)
     try:
         transcript = Transcript.resumed(store)
@@ -198,7 +198,7 @@ def open(
         if rows is None and data is not None:
             rows = Rows.of_ledger(store, transcript.opening, data, table)
         sample = None if rows is None else rows.sample
-        _same_declarations(home, transcript.opening, said, sample)
+        _same_declarations(home, transcript.opening, declarations, sample)
         if rows is not None:
             rows.require_protected(store, transcript.opening)
             for other in note_ledger(home, transcript.first):
@@ -340,14 +340,14 @@ def _declared(types: Mapping[str, ColumnType], said: Any, with_missing: Iterable
     It says of the columns that hold missing values that they may be missing: like the types of
     columns this is public. Refused where one was declared never to be.
     """
-    schema, found = Schema(types).declare(said), list(with_missing)
-    wrong = [name for name in found if schema.never_null.get(name, False)]
+    schema, nullable = Schema(types).declare(said), list(with_missing)
+    wrong = [name for name in nullable if schema.never_null.get(name, False)]
     if wrong:
         raise InvalidArgument(
             f"never_null is declared for {listed(wrong)}, and the table has rows without a value "
             "there; leave that out, so that such rows are left out of what is asked."
         )
-    known = replace(schema, never_null={**schema.never_null, **dict.fromkeys(found, False)})
+    known = replace(schema, never_null={**schema.never_null, **dict.fromkeys(nullable, False)})
     return Schema.from_dict(Prior(known).to_dict())
 
 

@@ -161,14 +161,14 @@ class _Call:
         looks = [each for taken in self.taken for each in taken.looks]
         numbered = [each.number for each in looks if each.number is not None]
         numbers = count(max([transcript.next_line - 1, *numbered]) + 1)
-        told: dict[int, Recorded] = {}  # by this call, by number
+        lines_told: dict[int, Recorded] = {}  # by this call, by number
         entries: list[Body] = []
         for key, places in by_key(self.requests).items():
             if key is not None and transcript.told_for(key) is not None:
                 continue
-            lines = [self._line(place, at, told, numbers) for place in places]
-            said = lines if key is not None else [line for line in lines if "parts" in line]
-            entries += [telling(at, key, said)] if said else []
+            lines = [self._line(place, at, lines_told, numbers) for place in places]
+            entry = lines if key is not None else [line for line in lines if "parts" in line]
+            entries += [telling(at, key, entry)] if entry else []
         return entries
 
     def _line(self, place: int, at: str, told: dict[int, Recorded], numbers: Iterator[int]) -> Body:
@@ -219,8 +219,8 @@ class _Call:
             raise LedgerTampered("the ledger has lost an answer; open it again.")
         if line.look is not None:
             return line
-        told = self.desk.transcript.told_of(line.question)
-        return next(each for each in told if each.number == line.number)
+        lines = self.desk.transcript.told_of(line.question)
+        return next(each for each in lines if each.number == line.number)
 
 
 def answered(
@@ -242,12 +242,12 @@ def answered(
     call.run()
     called = by_key(requests)
     left = left_after(desk, [key for key in called if key is not None])
-    told: dict[int, Answer] = {}
+    answers: dict[int, Answer] = {}
     for key, places in called.items():
         if key is not None and taken[places[0]].line is None:  # another call with it was faster
             own = [questions[place] for place in places]
-            found = retold(desk, key, own, [requests[place] for place in places])
+            own_answers = retold(desk, key, own, [requests[place] for place in places])
         else:
-            found = call.answers(places, left[key])
-        told |= zip(places, found, strict=True)
-    return [told[place] for place in range(len(questions))]
+            own_answers = call.answers(places, left[key])
+        answers |= zip(places, own_answers, strict=True)
+    return [answers[place] for place in range(len(questions))]

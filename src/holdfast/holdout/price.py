@@ -137,8 +137,8 @@ class Cost:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        question, _, said = str(self).partition(": ")
-        return f"<div><b>{html.escape(question)}</b><br><small>{html.escape(said)}</small></div>"
+        question, _, facts = str(self).partition(": ")
+        return f"<div><b>{html.escape(question)}</b><br><small>{html.escape(facts)}</small></div>"
 
     @property
     def _width(self) -> str:
@@ -203,9 +203,9 @@ class _Rehearsal:
 
     def _put(self, due: Due) -> list[Estimate]:
         fresh: list[Wish] = []
-        found = [self._found(place, part, fresh) for place, part in due]
+        estimates = [self._found(place, part, fresh) for place, part in due]
         self.batches.extend(by_mechanism(fresh))
-        return found
+        return estimates
 
     def _found(self, place: int, part: Subquestion, fresh: list[Wish]) -> Estimate:
         statistic, claims = part.statistic, part.guess is not None
@@ -233,8 +233,8 @@ class _Rehearsal:
             return _stand_in(statistic, None)
         # What is claimed to ask for it is as if it were refuted: then nothing is known of it.
         confirmed = claims and not self.surprised
-        found = _stand_in(statistic, wish.claim if confirmed else None)
-        return replace(found, refuted=self.surprised and not wish.gated)
+        estimate = _stand_in(statistic, wish.claim if confirmed else None)
+        return replace(estimate, refuted=self.surprised and not wish.gated)
 
 
 def _stand_in(statistic: Statistic, claim: tuple[float, float] | None) -> Estimate:

@@ -55,13 +55,13 @@ class ProtectedRows:
     @property
     def key(self) -> str:
         """The column by which values are attached; refused where none was declared."""
-        found = self._opening.terms.key
-        if found is None:
+        key = self._opening.terms.key
+        if key is None:
             raise InvalidArgument(
                 f"{self._opening.name!r} was opened without a key, so that nothing can be attached "
                 "to its rows; open a ledger with key= (--key), a column that names each row."
             )
-        return found
+        return key
 
     @property
     def order(self) -> KeyOrder:

@@ -82,9 +82,9 @@ def is_scaled(schema: Schema) -> bool:
 
 def scaled_kinds(schema: Schema, terms: Terms) -> list[QuestionKind]:
     """Means of the columns of which a scale was declared, and no range."""
-    found = []
+    kinds = []
     for name in sorted(schema.scales.keys() - schema.bounds.keys()):
         mean = ConcentratedMean(Column(name, schema.types[name]), schema.scales[name])
         with suppress(InvalidQuestion):  # no theorem covers it: it will be refused for that
-            found.append(question_kind(mean, terms))
-    return found
+            kinds.append(question_kind(mean, terms))
+    return kinds

@@ -70,8 +70,8 @@ def described_question(
     if desk.ground is None:
         return None
     try:
-        found = desk.ground.prior.read(question)
-        return ruled(desk, found, was_read=text == found.text, together=together)
+        bound = desk.ground.prior.read(question)
+        return ruled(desk, bound, was_read=text == bound.text, together=together)
     except InvalidQuestion:
         return None  # what is wrong with it is said where it is bound to the table
 
@@ -292,10 +292,10 @@ def _guessed(
 ) -> list[Wish]:
     wishes = [Wish(one, desk.half_width(tolerance, one)) for one in statistics]
     if others is not None:
-        found = averages(others, statistics, desk.table)
+        guesses = averages(others, statistics, desk.table)
         return [
             about(wish.question, wish.tolerance, guess)
-            for wish, guess in zip(wishes, found, strict=True)
+            for wish, guess in zip(wishes, guesses, strict=True)
         ]
     trained = kind_of(desk.opening.mechanism["name"]).trained
     if not trained and desk.taught() is None:
@@ -316,8 +316,8 @@ def _by_training(desk: Desk, wishes: Sequence[Wish]) -> list[Wish]:
             f"this ledger answers by {desk.opening.mechanism['name']}, which needs other rows "
             "to guess from; open it with train=. Nothing was spent."
         )
-    found = averages(desk.train, [wish.question for wish in wishes], desk.table)
-    return [replace(wish, guess=guess) for wish, guess in zip(wishes, found, strict=True)]
+    guesses = averages(desk.train, [wish.question for wish in wishes], desk.table)
+    return [replace(wish, guess=guess) for wish, guess in zip(wishes, guesses, strict=True)]
 
 
 # What is claimed of questions: on which public grounds, and how they are played.

@@ -97,14 +97,14 @@ class Space:
 
     def _place(self, axis: str | None, value: Any) -> int:
         places = (self.axes or {})[axis]
-        found = places.get(_text(value))
-        if found is None:
+        place = places.get(_text(value))
+        if place is None:
             what = "configuration" if axis is None else f"{axis} of the configuration"
             raise InvalidArgument(
                 f"{what} is {value!r}, which is none of the {len(places):,} that were declared; "
                 "open another search for it."
             )
-        return found
+        return place
 
 
 def space_of(space: Any, size: int | None) -> Space:
@@ -229,15 +229,15 @@ def opened_search(
     known = at.transcript.dictionaries.named.get(name)
     if known is not None and space is None and not declared:
         return Search(desk, known, Space(known.size))
-    found = space_of(space, declared.get("size"))
-    wanted = _proposed(at, name, found, declared)
+    configurations = space_of(space, declared.get("size"))
+    wanted = _proposed(at, name, configurations, declared)
 
     def entry() -> list[Body]:
         return [] if _is_there(at, wanted) else [_opened_now(at, wanted).body()]
 
     if not _is_there(at, wanted):
         at.tell(entry)
-    return Search(desk, at.transcript.dictionaries.named[name], found)
+    return Search(desk, at.transcript.dictionaries.named[name], configurations)
 
 
 def _proposed(desk: Desk, name: str, space: Space, said: Declaring) -> Dictionary:
@@ -368,8 +368,8 @@ def _require_free(desk: Desk, wanted: Dictionary) -> None:
 def cost_of_search(desk: Desk, name: str, space: Any, **declared: Unpack[Declaring]) -> SearchCost:
     """What it would take to open a search; refused as it would be."""
     desk.refresh()
-    found = space_of(space, declared.get("size"))
-    opened = _opened_now(desk, _proposed(desk, name, found, declared))
+    configurations = space_of(space, declared.get("size"))
+    opened = _opened_now(desk, _proposed(desk, name, configurations, declared))
     terms, account = desk.transcript.terms, desk.transcript.committed
     mechanism = desk.transcript.mechanism
     rule = _of_stand_in(desk, opened, opened.questions[0]).rule if opened.questions else None
@@ -424,8 +424,8 @@ class Search:
         """What a score would cost, and how wide it is at most. Free; touches no data."""
         desk = self._desk()
         desk.refresh()
-        found = _of_stand_in(desk, self._dictionary, self._asked(question))
-        return cost_of(desk, found, Guess(), None)
+        stand_in = _of_stand_in(desk, self._dictionary, self._asked(question))
+        return cost_of(desk, stand_in, Guess(), None)
 
     @takes()
     def score(
@@ -459,11 +459,11 @@ class Search:
                 f"{name!r} has no values yet; give what the candidate says of the protected rows. "
                 "Nothing was spent."
             )
-        found = late_question(
+        score = late_question(
             self._dictionary, desk.opening, desk.transcript.attached.columns, asked, name
         )
-        requests = CallTerms(why, asked_by).requests(desk, [found], [None], Guess())
-        (answer,) = answers_to(desk, [found], requests, Guess())
+        requests = CallTerms(why, asked_by).requests(desk, [score], [None], Guess())
+        (answer,) = answers_to(desk, [score], requests, Guess())
         return answer
 
     def _asked(self, question: Question | None) -> Question:
@@ -496,8 +496,8 @@ class Search:
             key, attached = desk.transcript.terms.key, desk.transcript.attached
             keyless = attached.keyless(key, values.columns)
         elif how.digest is None:
-            found = column_values(values, desk.protected.order, fields, missing=how.missing)
-            type_, keyless = found.type, False
+            column = column_values(values, desk.protected.order, fields, missing=how.missing)
+            type_, keyless = column.type, False
         if self._dictionary.computed and not keyless:
             raise InvalidArgument(
                 f"{self.name!r} is a search of computed=True, and values are made for the keys of "

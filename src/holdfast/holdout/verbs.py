@@ -448,14 +448,14 @@ class Boarding:
         there = self.record.terms
         if there is None or there.said != new.said:
             known = {} if there is None else there.to_dict()
-            told = [
+            differences = [
                 f"{name} is {value!r}, and was declared as {known[name]!r}"
                 for name, value in new.to_dict().items()
                 if name != "at" and value != known[name]
             ]
             raise InvalidArgument(
-                f"{self._desk.opening.name!r} is another board: {'; '.join(told)}. Declare the "
-                "same, or use another ledger."
+                f"{self._desk.opening.name!r} is another board: {'; '.join(differences)}. Declare "
+                "the same, or use another ledger."
             )
         return there
 

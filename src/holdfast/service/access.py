@@ -91,10 +91,10 @@ class Caller:
         tokens, call = self.service.tokens, self._call(sent, self.own(key))
         kept = await run_in(TOKENS, lambda: tokens.kept(call))
         if kept is None:
-            told = json.dumps(await work())
-            kept = await run_in(TOKENS, lambda: tokens.keep(call, told))
-        found: dict[str, Any] = json.loads(kept)
-        return found
+            text = json.dumps(await work())
+            kept = await run_in(TOKENS, lambda: tokens.keep(call, text))
+        reply: dict[str, Any] = json.loads(kept)
+        return reply
 
     async def submit(self, put: Callable[[Holdout], Standing], digest: str) -> Standing:
         """Submit to a leaderboard; the same content counts as one question, however often sent."""
@@ -212,23 +212,23 @@ class Caller:
             TOKENS, lambda: tokens.charge(token, call, price, None if pool is None else pool.covers)
         )
         if charged == "over":
-            found = await known()
-            if found is None:
+            reply = await known()
+            if reply is None:
                 taken = tokens.taken(token, call.dataset)
                 if token.questions is not None:  # which counts all data sets
                     taken = taken._replace(questions=tokens.spent(token))
                 raise _over_the_cap(token, taken, price, pool)
-            return found
+            return reply
         try:
-            found = await work(price)
+            reply = await work(price)
         except FAULTS_OF_CALLS:  # after other trouble it may be reserved, and stays counted
             if charged == "now":  # what was counted before may have been answered before
                 await run_in(TOKENS, lambda: tokens.settle(token, call, FREE))
             raise
         reserved = price if charged == "now" else tokens.counted(token, call)
-        took = settled(found, reserved)
+        took = settled(reply, reserved)
         await run_in(TOKENS, lambda: tokens.settle(token, call, took))
-        return found
+        return reply
 
 
 def _is_one(asking: Asking) -> bool:
@@ -261,8 +261,8 @@ _Name = Annotated[str, Path(description="The name of a data set.")]
 
 def service_of(request: Request) -> Service:
     """The service of the app that a request came to."""
-    found: Service = request.app.state.service
-    return found
+    service: Service = request.app.state.service
+    return service
 
 
 def client_of(request: Request, service: Service) -> str:
@@ -270,16 +270,16 @@ def client_of(request: Request, service: Service) -> str:
     peer = request.client.host if request.client else ""
     if not _is_trusted(peer, service):
         return peer
-    said = request.headers.get("x-forwarded-for", "").split(",")
-    others = (each.strip() for each in reversed(said))
+    forwarded = request.headers.get("x-forwarded-for", "").split(",")
+    others = (each.strip() for each in reversed(forwarded))
     return next((each for each in others if each and not _is_trusted(each, service)), peer)
 
 
 def is_secure(request: Request, service: Service) -> bool:
     """Whether it came by TLS, to us or to a proxy that is trusted."""
     peer = request.client.host if request.client else ""
-    said = request.headers.get("x-forwarded-proto", "").rpartition(",")[2].strip()
-    return request.url.scheme == "https" or (said == "https" and _is_trusted(peer, service))
+    protocol = request.headers.get("x-forwarded-proto", "").rpartition(",")[2].strip()
+    return request.url.scheme == "https" or (protocol == "https" and _is_trusted(peer, service))
 
 
 def _is_trusted(address: str, service: Service) -> bool:
@@ -287,10 +287,10 @@ def _is_trusted(address: str, service: Service) -> bool:
     if not networks:
         return False
     try:
-        found = ip_address(address)
+        parsed = ip_address(address)
     except ValueError:
         return False
-    return any(found in ip_network(each) for each in networks)
+    return any(parsed in ip_network(each) for each in networks)
 
 
 # Every dependency costs a request as much as looking up its token does, and one that is no

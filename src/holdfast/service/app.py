@@ -159,11 +159,11 @@ async def _problem(request: Request, error: Exception) -> Response:
 
 async def _invalid(request: Request, error: Exception) -> Response:
     """Which field is wrong and why; what was sent is not sent back."""
-    found = error.errors() if isinstance(error, RequestValidationError) else []
-    if any(each["type"] == "json_invalid" for each in found):
+    faults = error.errors() if isinstance(error, RequestValidationError) else []
+    if any(each["type"] == "json_invalid" for each in faults):
         return await _problem(request, rejection(400, "the body is no JSON."))
-    said = "; ".join(dict.fromkeys(map(_fault, found[:5])))
-    return await _problem(request, rejection(422, f"{said}."))
+    sentence = "; ".join(dict.fromkeys(map(_fault, faults[:5])))
+    return await _problem(request, rejection(422, f"{sentence}."))
 
 
 def _fault(found: dict[str, Any]) -> str:

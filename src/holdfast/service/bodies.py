@@ -24,9 +24,9 @@ def long_body(model: type[_Body]) -> Callable[[Request], Awaitable[_Body]]:
         try:
             return await run_in(BODIES, lambda: model.model_validate_json(content))
         except ValidationError as error:
-            found = error.errors(include_url=False, include_input=False, include_context=False)
+            faults = error.errors(include_url=False, include_input=False, include_context=False)
             raise RequestValidationError(
-                [{**each, "loc": ("body", *each["loc"])} for each in found]
+                [{**each, "loc": ("body", *each["loc"])} for each in faults]
             ) from None
 
     return read

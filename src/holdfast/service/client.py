@@ -82,19 +82,19 @@ class ServedBoard:
         `key` and `value` name the columns of a file. It is known by its content, so that it can be
         sent again; `claim` is what you take its score to be.
         """
-        said: dict[str, Any] = {"name": name, "claim": claim}
+        fields: dict[str, Any] = {"name": name, "claim": claim}
         if isinstance(predictions, str | Path):
             file = require.file("predictions", predictions)
-            said |= {"key": key, "value": value}
-            sent = self.sender.upload(f"{self.path}/file", said, file, secrets.token_hex(16))
+            fields |= {"key": key, "value": value}
+            sent = self.sender.upload(f"{self.path}/file", fields, file, secrets.token_hex(16))
             return Standing.from_dict(sent)
         if not (key is value is None):
             raise InvalidArgument("key and value name columns of a file; leave them out here.")
         if isinstance(predictions, Mapping):
-            said |= {"keys": list(predictions.keys()), "values": list(predictions.values())}
+            fields |= {"keys": list(predictions.keys()), "values": list(predictions.values())}
         else:
-            said["values"] = require.items("predictions", predictions, "a mapping or a list")
-        return Standing.from_dict(self.sender.post(self.path, said, secrets.token_hex(16)))
+            fields["values"] = require.items("predictions", predictions, "a mapping or a list")
+        return Standing.from_dict(self.sender.post(self.path, fields, secrets.token_hex(16)))
 
     def final(self) -> Standings:
         """The last look: exact scores of all; nothing is submitted after it. For custodians."""
@@ -237,8 +237,8 @@ class ServedHoldout:
     @property
     def budget(self) -> Budget:
         """What is left, after everything that anybody has asked."""
-        found = self._sender.get(f"{self._path}/budget", details=True)
-        carried = found["details"]
+        reply = self._sender.get(f"{self._path}/budget", details=True)
+        carried = reply["details"]
         return self._promised.budget(carried["account"], carried["kinds"])
 
     @property
@@ -255,8 +255,8 @@ class ServedHoldout:
     @property
     def columns(self) -> list[AttachedColumn]:
         """The columns that were attached; the digest of others' columns is not told."""
-        found = self._sender.get(f"{self._path}/columns")["columns"]
-        return [AttachedColumn.read({"digest": "", "by": None, **each}) for each in found]
+        bodies = self._sender.get(f"{self._path}/columns")["columns"]
+        return [AttachedColumn.read({"digest": "", "by": None, **each}) for each in bodies]
 
     def attach(
         self,
@@ -276,9 +276,9 @@ class ServedHoldout:
         if isinstance(values, str | Path):
             file = require.file("values", values)
             low, high = (None, None) if bounds is None else bounds
-            said: dict[str, Any] = {"name": name, "key": key, "value": value, "missing": missing}
-            said |= {"low": low, "high": high}
-            sent = self._sender.upload(f"{self._path}/columns/file", said, file, self._key())
+            fields: dict[str, Any] = {"name": name, "key": key, "value": value, "missing": missing}
+            fields |= {"low": low, "high": high}
+            sent = self._sender.upload(f"{self._path}/columns/file", fields, file, self._key())
             return AttachedColumn.read(sent)
         if not (key is value is None):
             raise InvalidArgument("key and value name columns of a file; leave them out here.")
@@ -436,15 +436,15 @@ class ServedHoldout:
     def _put(
         self, verb: str, body: dict[str, Any], key: str | None
     ) -> Answer | Groups | Distribution:
-        found = self._sender.post(f"{self._path}/{verb}", body, self._key(key), details=True)
-        details = found["details"]
+        reply = self._sender.post(f"{self._path}/{verb}", body, self._key(key), details=True)
+        details = reply["details"]
         if isinstance(details, dict):
             return answer_from(details, self._promised)
         answers = [(_label(each["label"]), answer_from(each, self._promised)) for each in details]
-        if "groups" in found:
-            return Groups(tuple(found["by"]), tuple(answers), question=found["question"])
+        if "groups" in reply:
+            return Groups(tuple(reply["by"]), tuple(answers), question=reply["question"])
         thresholds = tuple((float(label), answer) for label, answer in answers)
-        return Distribution(found["value"], thresholds, question=found["question"])
+        return Distribution(reply["value"], thresholds, question=reply["question"])
 
     def _put_many(
         self, questions: Iterable[Question], options: BatchSent, **more: Any

@@ -93,10 +93,10 @@ def typed_number(name: str, text: str) -> float | int:
 
 def typed_count(name: str, text: str) -> int | None:
     """A whole number; None where nothing is typed."""
-    found = typed_number(name, text) if text.strip() else None
-    if found is not None and not isinstance(found, int):
+    count = typed_number(name, text) if text.strip() else None
+    if count is not None and not isinstance(count, int):
         raise InvalidArgument(f"{name} is {text[:20]!r}; it must be a whole number.")
-    return found
+    return count
 
 
 def typed_share(text: str) -> float | None:
@@ -167,12 +167,12 @@ async def login() -> Response:
 async def sign_in(request: Request, service: Serving, token: _Text = "") -> Response:
     require_own_form(request, None, "")
     try:
-        found = service.verified(token.strip(), client_of(request, service))
+        verified = service.verified(token.strip(), client_of(request, service))
     except Rejected as rejected:
         problem = rejected.problem
         return rendered("login.html", problem.status, problem=problem)
     reply = RedirectResponse("/", 303)
-    start_session(reply, request, service, found)
+    start_session(reply, request, service, verified)
     return reply
 
 
@@ -191,13 +191,13 @@ async def home(service: Serving, session: Signed) -> Response:
     names = service.names_for(session.token)
     if len(names) == 1:
         return RedirectResponse(f"/data/{names[0]}", 303)
-    found: list[dict[str, Any]] = []
+    datasets: list[dict[str, Any]] = []
     for name in names:  # one that is not in order hides no other
         try:
-            found.append(await service.served(name, session.token).read(overview_shown))
+            datasets.append(await service.served(name, session.token).read(overview_shown))
         except HoldfastError as error:
-            found.append({"name": name, "problem": problem_of(error)})
-    return rendered("datasets.html", session=session, found=found)
+            datasets.append({"name": name, "problem": problem_of(error)})
+    return rendered("datasets.html", session=session, found=datasets)
 
 
 @dashboard.get("/data/{dataset}")
@@ -416,8 +416,8 @@ async def _workbench(
 def _tokens(service: Service, session: PageSession, **said: Any) -> Response:
     _require_custodian(session)
     scope = session.token.dataset
-    found = [each for each in service.tokens.all() if scope in (None, each.dataset)]
-    listed = [(each, service.tokens.spent(each)) for each in found]
+    tokens = [each for each in service.tokens.all() if scope in (None, each.dataset)]
+    listed = [(each, service.tokens.spent(each)) for each in tokens]
     names = service.names_for(session.token)
     problem: Problem | None = said.get("problem")
     return rendered(
@@ -432,8 +432,8 @@ def _tokens(service: Service, session: PageSession, **said: Any) -> Response:
 
 def _asking(form: Mapping[str, str], session: PageSession, key: str | None) -> Asking:
     """What a form asks; empty fields say nothing."""
-    said = form["verb"].removeprefix("gate ")
-    claim = {"check": "guess", "at most": "at_most", "at least": "at_least"}.get(said)
+    verb = form["verb"].removeprefix("gate ")
+    claim = {"check": "guess", "at most": "at_most", "at least": "at_least"}.get(verb)
     if claim is not None and not form["number"].strip():
         raise InvalidArgument("a claim needs a number: what you think it is.")
     number = typed_number("number", form["number"]) if claim is not None else None
@@ -490,10 +490,10 @@ async def submit_form(
         served = service.served(dataset, session.token)
         if session.token.role == "viewer":
             raise rejection(403, "a viewer looks, and does not submit.")
-        said = {"name": name.strip() or None, "claim": _number(claim)}
+        options = {"name": name.strip() or None, "claim": _number(claim)}
         largest = service.settings.largest_column
         upload = Upload(file.filename or "", await file.read(), largest)
-        sent = UploadedFile(upload, session.token.name, said)
+        sent = UploadedFile(upload, session.token.name, options)
         caller = Caller(service, session.token, served)
         digest = await run_in(BODIES, lambda: sent.digest(dataset))
         found["told"] = await caller.submit(sent.submit_to, digest)

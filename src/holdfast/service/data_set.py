@@ -235,8 +235,8 @@ class Served:
         """What it is for, which it was from the beginning."""
         if self._kind is not None:
             return self._kind
-        self._kind = found = await self.read(dataset_kind)
-        return found
+        self._kind = kind = await self.read(dataset_kind)
+        return kind
 
     async def is_board(self) -> bool:
         """Whether it is a leaderboard."""
@@ -257,15 +257,15 @@ class Served:
         if not calls:
             return  # an earlier turn took it along
         try:
-            found = self._used(lambda holdout: _put_together(holdout, calls))
+            replies = self._used(lambda holdout: _put_together(holdout, calls))
         except Exception as error:
-            found = [error] * len(calls)
-        for call, told in zip(calls, found, strict=True):
-            self._let_go_after(told)
-            if isinstance(told, Exception):
-                call.told.set_exception(told)
+            replies = [error] * len(calls)
+        for call, reply in zip(calls, replies, strict=True):
+            self._let_go_after(reply)
+            if isinstance(reply, Exception):
+                call.told.set_exception(reply)
             else:
-                call.told.set_result(told)
+                call.told.set_result(reply)
 
     def _taken(self) -> list[_Call]:
         """Those that wait, but only the first of each key: the others are told what it is told.
@@ -323,7 +323,7 @@ def dataset_kind(holdout: Holdout) -> DatasetKind:
 
 def _put_together(holdout: Holdout, calls: Sequence[_Call]) -> list[Reply | Exception]:
     """What each call is told; gates and tables are asked by themselves, after the others."""
-    told: dict[int, Reply | Exception] = {}
+    replies: dict[int, Reply | Exception] = {}
     waiting: dict[int, Waiting] = {}
     alone: list[int] = []
     for place, call in enumerate(calls):
@@ -334,14 +334,14 @@ def _put_together(holdout: Holdout, calls: Sequence[_Call]) -> list[Reply | Exce
             else:
                 waiting[place] = call.asking.waiting(question)
         except HoldfastError as error:
-            told[place] = error
-    told |= zip(waiting, holdout.answer_together(list(waiting.values())), strict=True)
+            replies[place] = error
+    replies |= zip(waiting, holdout.answer_together(list(waiting.values())), strict=True)
     for place in alone:
         try:
-            told[place] = calls[place].asking.put_to(holdout)
+            replies[place] = calls[place].asking.put_to(holdout)
         except HoldfastError as error:
-            told[place] = error
-    return [told[place] for place in range(len(calls))]
+            replies[place] = error
+    return [replies[place] for place in range(len(calls))]
 
 
 # Counters of a worker, as Prometheus reads them: requests by route and status, no times.

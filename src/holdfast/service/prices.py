@@ -75,9 +75,9 @@ class Pool:
 
 def price_of(askings: Sequence[Asking], holdout: Holdout) -> Price:
     """The worst price of calls that are made together, as the ledger is now."""
-    found = [_price(asking, asking.cost_of(holdout)) for asking in askings]
-    questions, looks = sum(each.questions for each in found), sum(each.looks for each in found)
-    return Price(questions, _sum_up(each.nats for each in found), looks)
+    prices = [_price(asking, asking.cost_of(holdout)) for asking in askings]
+    questions, looks = sum(each.questions for each in prices), sum(each.looks for each in prices)
+    return Price(questions, _sum_up(each.nats for each in prices), looks)
 
 
 def _sum_up(nats: Iterable[float]) -> float:

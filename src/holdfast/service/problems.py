@@ -324,8 +324,8 @@ def certificate_file(
     named = {"Content-Disposition": f'attachment; filename="{served.name}-reuse.{form}"'}
 
     async def written() -> Response:
-        found = await served.read(lambda holdout: holdout.certificate(sign_with=key))
-        text = await run_in(REPORTS, found.to_html if form == "html" else found.to_json)
+        certificate = await served.read(lambda holdout: holdout.certificate(sign_with=key))
+        text = await run_in(REPORTS, certificate.to_html if form == "html" else certificate.to_json)
         return Response(text, media_type=kind, headers=named)
 
     return written()

@@ -79,9 +79,9 @@ def _parameters(operation: dict[str, Any], schemas: dict[str, Any]) -> Iterator[
 def _of_body(operation: dict[str, Any], schemas: dict[str, Any]) -> Iterator[Field]:
     content = operation.get("requestBody", {}).get("content", {})
     body: dict[str, Any] = next(iter(content.values()), {})
-    found = _resolved(body.get("schema", {}), schemas)
-    for name, each in found.get("properties", {}).items():
-        needed = name in found.get("required", [])
+    schema = _resolved(body.get("schema", {}), schemas)
+    for name, each in schema.get("properties", {}).items():
+        needed = name in schema.get("required", [])
         yield Field(name, "body", _type(each, schemas), needed, each.get("description", ""))
 
 

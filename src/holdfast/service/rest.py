@@ -83,14 +83,14 @@ async def me(service: Serving, token: AsAnyone) -> Any:
 @rest.get("/datasets", tags=["data sets"])
 async def datasets(service: Serving, token: AsAnyone) -> Any:
     """The data sets that the token is for."""
-    found = []
+    listed = []
     for name in service.names_for(token):
         try:  # one that is not in order hides no other
             budget = await service.served(name, token).read(lambda holdout: holdout.budget)
-            found.append({"name": name, "rows": budget.terms.rows, "remaining": budget.remaining})
+            listed.append({"name": name, "rows": budget.terms.rows, "remaining": budget.remaining})
         except HoldfastError as error:
-            found.append({"name": name, "rows": None, "remaining": problem_of(error).title})
-    return JsonReply({"datasets": found})
+            listed.append({"name": name, "rows": None, "remaining": problem_of(error).title})
+    return JsonReply({"datasets": listed})
 
 
 @rest.get("/datasets/{dataset}", tags=["data sets"])
@@ -178,9 +178,9 @@ _route("cost", cost, CostBody, responses=problems(409, 410))
 @rest.get("/datasets/{dataset}/budget", tags=["data sets"])
 async def budget(served: Dataset, details: _Details = False) -> Any:
     """What is left, after everything that anybody has asked, and what is promised."""
-    found = await served.read(lambda holdout: holdout.budget)
-    carried = {"details": carried_budget(found)} if details else {}
-    return JsonReply({**found.to_dict(), "text": str(found), **carried})
+    left = await served.read(lambda holdout: holdout.budget)
+    carried = {"details": carried_budget(left)} if details else {}
+    return JsonReply({**left.to_dict(), "text": str(left), **carried})
 
 
 @rest.get("/datasets/{dataset}/ledger", tags=["data sets"])
@@ -284,8 +284,8 @@ async def columns(served: Dataset, token: AsAnyone) -> Any:
     """The columns that were attached."""
 
     def told(holdout: Holdout) -> Any:
-        found = [column_told(each, token) for each in holdout.columns]
-        return veil_for(token, holdout).over({"columns": found})
+        bodies = [column_told(each, token) for each in holdout.columns]
+        return veil_for(token, holdout).over({"columns": bodies})
 
     return JsonReply(await served.read(told))
 
@@ -332,19 +332,19 @@ async def attach_file(
     if (low is None) != (high is None):
         raise InvalidArgument("bounds have a low and a high end; give both, or none.")
     bounds = None if low is None or high is None else (low, high)
-    said: dict[str, Any] = {"key": key, "value": value, "bounds": bounds, "missing": missing}
+    options: dict[str, Any] = {"key": key, "value": value, "bounds": bounds, "missing": missing}
     largest = caller.service.settings.largest_column
     sent = Upload(file.filename or "", await file.read(), largest)
 
     def put(holdout: Holdout) -> AttachedColumn:
         def attach(path: Path) -> AttachedColumn:
-            return holdout.attach(name, path, asked_by=caller.token.name, **said)
+            return holdout.attach(name, path, asked_by=caller.token.name, **options)
 
         sent.judge(holdout.rows)
         return sent.read_by(attach)
 
     digest = await run_in(BODIES, lambda: sent.digest)
-    return await _attached(caller, put, (name, sent.kind, said, digest), call)
+    return await _attached(caller, put, (name, sent.kind, options, digest), call)
 
 
 async def _attached(
@@ -374,15 +374,15 @@ async def audit(dataset: str, service: Serving, served: Dataset, token: AsCustod
     source, opening = await served.read(lambda holdout: (holdout.source, holdout.opening))
     home = service.folder.home(dataset)
     rows = None if source is None else lambda: protected_rows(opening, source)
-    found = await run_in(REPORTS, lambda: run_audit(home, rows))
+    audited = await run_in(REPORTS, lambda: run_audit(home, rows))
     findings = [
         {**each.to_dict(), "detail": each.detail.replace(str(home), dataset)}
         | ({"detail": _OTHER_DATA} if each.what == "data" and not each.fine else {})
-        for each in found
+        for each in audited
     ]
     return JsonReply(
         {
-            "fine": all(each.fine for each in found),
+            "fine": all(each.fine for each in audited),
             "data_compared": source is not None,
             "findings": findings,
         }
@@ -521,10 +521,10 @@ async def submit_a_file(
     call: CallKey = None,
 ) -> Any:
     """The same from a CSV, Parquet or JSON-lines file."""
-    said = {"name": name, "key": key, "value": value, "claim": claim}
+    options = {"name": name, "key": key, "value": value, "claim": claim}
     largest = caller.service.settings.largest_column
     upload = Upload(file.filename or "", await file.read(), largest)
-    sent = UploadedFile(upload, caller.token.name, said)
+    sent = UploadedFile(upload, caller.token.name, options)
     digest = await run_in(BODIES, lambda: sent.digest(caller.served.name))
     return await _submitted(caller, sent.submit_to, digest, call)
 
@@ -583,8 +583,8 @@ class UploadedFile:
 
 def standings_told(holdout: Holdout, reader: Token) -> dict[str, Any]:
     """The standings as plain values; a viewer does not learn who submitted, nor what failed."""
-    told = Leaderboard.over(holdout).standings().to_dict()
+    facts = Leaderboard.over(holdout).standings().to_dict()
     if reader.role != "viewer":
-        return told
-    rows = veil_for(reader, holdout).over(told["standings"])
-    return {**told, "standings": [row | {"team": "", "also": []} for row in rows], "invalid": []}
+        return facts
+    rows = veil_for(reader, holdout).over(facts["standings"])
+    return {**facts, "standings": [row | {"team": "", "also": []} for row in rows], "invalid": []}

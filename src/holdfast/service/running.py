@@ -107,8 +107,8 @@ def worker(mount: Callable[[FastAPI, Service], None] | None = None) -> FastAPI:
     from holdfast.service.data_set import Service
     from holdfast.service.rehearsal import ask_one_of_each
 
-    told = json.loads(os.environ[_WORKER])
-    service = Service.of(Path(told["folder"]), Settings(**told["settings"]))
+    handed_over = json.loads(os.environ[_WORKER])
+    service = Service.of(Path(handed_over["folder"]), Settings(**handed_over["settings"]))
     app = app_of(service)
     if mount is not None:
         mount(app, service)

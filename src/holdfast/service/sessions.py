@@ -52,11 +52,11 @@ class PageSession:
 def session_of(request: Request, service: Service) -> PageSession:
     """Who is signed in; or nobody."""
     cookie = request.cookies.get(_COOKIE, "")
-    said, _, seal = cookie.rpartition(".")
+    text, _, seal = cookie.rpartition(".")
     secret = service.folder.secret
-    if not hmac.compare_digest(seal.encode(), keyed(secret, _SEAL, said).encode()):
+    if not hmac.compare_digest(seal.encode(), keyed(secret, _SEAL, text).encode()):
         raise SignedOut
-    token_id, until, _ = said.split(".")
+    token_id, until, _ = text.split(".")
     token = service.tokens.in_force(token_id) if int(until) > time.time() else None
     if token is None:
         raise SignedOut
@@ -65,8 +65,8 @@ def session_of(request: Request, service: Service) -> PageSession:
 
 def start_session(reply: Response, request: Request, service: Service, token: Token) -> None:
     """Sign somebody in."""
-    said = f"{token.id}.{int(time.time()) + _LASTS}.{secrets.token_hex(8)}"
-    value = f"{said}.{keyed(service.folder.secret, _SEAL, said)}"
+    text = f"{token.id}.{int(time.time()) + _LASTS}.{secrets.token_hex(8)}"
+    value = f"{text}.{keyed(service.folder.secret, _SEAL, text)}"
     reply.set_cookie(_COOKIE, value, max_age=_LASTS, **_how(request, service))
 
 

@@ -68,8 +68,8 @@ def lines_shown(
     view = holdout.ledger
     pairs = zip(view, view.to_dicts(), strict=True)
     newest = [pair for pair in pairs if pair[0].is_gate or not gates][::-1][first : first + many]
-    told = ledger_told([facts for _, facts in newest], reader, holdout)
-    return [_line(line, facts) for (line, _), facts in zip(newest, told, strict=True)]
+    lines = ledger_told([facts for _, facts in newest], reader, holdout)
+    return [_line(line, facts) for (line, _), facts in zip(newest, lines, strict=True)]
 
 
 def _line(line: Recorded, facts: Mapping[str, Any]) -> dict[str, Any]:

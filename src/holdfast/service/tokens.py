@@ -334,12 +334,12 @@ class TokenStore:
     def kept(self, call: CountedCall) -> str | None:
         """What a call was told; refused if another one was told something under its key."""
         with self._guard, plainly(self._path):
-            found = self._connection.execute(
+            row = self._connection.execute(
                 "SELECT asked, reply FROM replies WHERE key = ?", (call.told,)
             ).fetchone()
-        if found is None:
+        if row is None:
             return None
-        asked, reply = found
+        asked, reply = row
         if asked != call.asked:
             raise InvalidArgument(
                 "the key was used to send something else; use another key for this. Nothing was "
@@ -350,8 +350,8 @@ class TokenStore:
     def spent(self, token: Token) -> int:
         """How many questions count against the token's cap."""
         with self._guard, plainly(self._path):
-            found = self._connection.execute(_SPENT, (token.id,)).fetchone()
-        return int(found[0])
+            row = self._connection.execute(_SPENT, (token.id,)).fetchone()
+        return int(row[0])
 
     def counted(self, token: Token, call: CountedCall) -> Price:
         """What a call is counted at, by what it asks for or by its key."""
@@ -420,10 +420,10 @@ def expiry_of(text: str | None) -> str | None:
     """When something ends that lasts from now on: 30d, 12h or 45m."""
     if text is None:
         return None
-    found = _EXPIRY.fullmatch(text)
-    if found is None:
+    match = _EXPIRY.fullmatch(text)
+    if match is None:
         raise InvalidArgument(f"expires is {text[:20]!r}; it must be as 30d, 12h or 45m.")
-    number, unit = found.groups()
+    number, unit = match.groups()
     return _written(datetime.now(UTC) + timedelta(**{_UNITS[unit]: int(number)}))
 
 

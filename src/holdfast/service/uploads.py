@@ -131,36 +131,36 @@ class _Compact:
         self._content, self.at = content, at
 
     def struct(self, depth: int = 0) -> dict[int, Any]:
-        found: dict[int, Any] = {}
+        fields: dict[int, Any] = {}
         number = 0
         while head := self._byte():
             step, kind = head >> 4, head & 15
             number = number + step if step else self._signed()
-            found[number] = kind == 1 if kind in (1, 2) else self._value(kind, depth + 1)
-        return found
+            fields[number] = kind == 1 if kind in (1, 2) else self._value(kind, depth + 1)
+        return fields
 
     def _value(self, kind: int, depth: int) -> Any:
         if depth > _DEEPEST:
             raise ValueError("too deep")
-        found: Any
+        value: Any
         match kind:
             case 1 | 2 | 3:
-                found = self._byte()
+                value = self._byte()
             case 4 | 5 | 6:
-                found = self._signed()
+                value = self._signed()
             case 7:
-                found = self._bytes(8)
+                value = self._bytes(8)
             case 8:
-                found = self._bytes(self._unsigned())
+                value = self._bytes(self._unsigned())
             case 9 | 10:
-                found = self._list(depth)
+                value = self._list(depth)
             case 11:
-                found = self._map(depth)
+                value = self._map(depth)
             case 12:
-                found = self.struct(depth)
+                value = self.struct(depth)
             case _:
                 raise ValueError("no type of Thrift")
-        return found
+        return value
 
     def _list(self, depth: int) -> list[Any]:
         head = self._byte()
@@ -186,16 +186,16 @@ class _Compact:
         return self._content[self.at - size : self.at]
 
     def _unsigned(self) -> int:
-        found, shift = 0, 0
+        number, shift = 0, 0
         while True:
             byte = self._byte()
-            found |= (byte & 127) << shift
+            number |= (byte & 127) << shift
             if byte < 128:
-                return found
+                return number
             shift += 7
             if shift > 63:
                 raise ValueError("a number without an end")
 
     def _signed(self) -> int:
-        found = self._unsigned()
-        return (found >> 1) ^ -(found & 1)
+        number = self._unsigned()
+        return (number >> 1) ^ -(number & 1)

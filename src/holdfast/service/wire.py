@@ -251,7 +251,7 @@ def dataset_told(holdout: Holdout, reader: Token, *, details: bool = False) -> d
     kind = kind_of(opening.mechanism["name"])
     terms = opening.terms
     carried = {"terms": terms.to_dict(), "mechanism": opening.mechanism}
-    told: dict[str, Any] = {
+    facts: dict[str, Any] = {
         **({"details": carried} if details else {}),
         "name": opening.name,
         "rows": holdout.rows,
@@ -282,7 +282,7 @@ def dataset_told(holdout: Holdout, reader: Token, *, details: bool = False) -> d
         "remaining": budget.remaining,
         "closed": budget.to_dict()["closed"],
     }
-    return dict(veil_for(reader, holdout).over(told))
+    return dict(veil_for(reader, holdout).over(facts))
 
 
 def ledger_told(
@@ -290,8 +290,8 @@ def ledger_told(
 ) -> list[dict[str, Any]]:
     """Lines of the ledger without the keys of calls; a viewer does not learn who asked."""
     hidden = {"request_key", "asked_by"} if reader.role == "viewer" else {"request_key"}
-    told = [{name: line[name] for name in line if name not in hidden} for line in lines]
-    return list(veil_for(reader, holdout).over(told))
+    shown = [{name: line[name] for name in line if name not in hidden} for line in lines]
+    return list(veil_for(reader, holdout).over(shown))
 
 
 def csv_of(lines: list[dict[str, Any]]) -> str:
