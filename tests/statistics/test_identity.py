@@ -231,7 +231,11 @@ def test_what_no_ledger_would_write_is_not_read_back(text: str) -> None:
 
 REFUSED = [
     ("avrage(x)", "did you mean avg"),
-    ("maximum(x)", "is not a statistic; there are accuracy, auc"),
+    ("maximum(x)", "cannot be estimated from some; ask for a quantile"),
+    ("sqrt_of_sum(x)", "is not a statistic; there are accuracy, auc"),
+    ("corr(x, z)", "did you mean correlation"),
+    ("percentile(x, 0.5)", "did you mean quantile"),
+    ("slope(x, z)", "covariance"),
     ("avg(x, z)", "avg takes 1 arguments, and 2 were given"),
     ("avg()", "argument of the question is missing"),
     ("avg(x,)", "argument of the question is missing"),

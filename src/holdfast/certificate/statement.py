@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,23 +16,7 @@ from holdfast.ledger.view import view_of
 from holdfast.mechanisms.catalogue import kind_of
 from holdfast.mechanisms.claims import by_sign_test
 from holdfast.mechanisms.terms import profile_of
-from holdfast.statistics.derived import Conditional, Difference, Total
-from holdfast.statistics.entry import Bound
-from holdfast.statistics.grid_rules import Gridded
-from holdfast.statistics.mean_rules import (
-    ContainedMean,
-    Contrast,
-    GroupMeanRule,
-    MeanRule,
-    PairedRule,
-)
-from holdfast.statistics.moments import Correlation, Covariance, Variance
-from holdfast.statistics.quantile import Quantile
 from holdfast.statistics.recorded import asked_again, recorded_statistic
-from holdfast.statistics.rounded_rules import RoundedGroupMean, RoundedMean
-from holdfast.statistics.rule import Rule
-from holdfast.statistics.scores import F1Score
-from holdfast.statistics.share_rules import GroupShare, Overlap, Share
 from holdfast.theory.base.theorem import SOURCES, registry
 from holdfast.wording import percent, plural
 
@@ -42,28 +26,6 @@ __all__ = ["Support", "limits_of", "promise_of", "statement_of", "supports_of"]
 # Which theorems a ledger's answers rest on: found from the entries, named as the registry does.
 
 
-_GRIDDED: Mapping[str, tuple[str, ...]] = {
-    "quantile": ("quantile_ranks",),
-    "spread": ("variance_by_bets",),
-    "covariance": ("covariance_by_bets",),
-    "correlation": ("correlation_by_bets",),
-    "auc": ("auc_block_interval",),
-    "units": ("pooled_mean_interval", "PooledUnits", "unit_mean_interval"),
-    "units in a group": ("unit_mean_interval",),
-    "m-dependent rows": ("m_dependent_mean_interval",),
-    "units in both groups": ("unit_mean_interval", "difference_interval"),
-    "unlike groups": ("difference_interval",),
-}
-_JOINED: Mapping[type[Bound], tuple[str, ...]] = {
-    Conditional: ("conditional_mean_interval",),
-    Total: ("total_interval",),
-    Difference: ("difference_interval",),
-    Variance: ("variance_interval", "std_interval"),
-    Covariance: ("covariance_interval",),
-    Correlation: ("correlation_interval",),
-    Quantile: ("quantile_interval",),
-    F1Score: ("ratio_interval",),
-}
 # For people who have only the certificate; the place names the publication.
 _SOURCES = {
     "Holdfast": "Holdfast's own theorem, proved in its documentation",
@@ -116,7 +78,7 @@ def _named(transcript: Transcript) -> Iterator[str]:
 def _of_look(look: Recorded, transcript: Transcript) -> Iterator[str]:
     if look.rule is not None:
         yield "described_log_level"
-        yield from _of_rule(look.rule)
+        yield from look.rule.theorems
         return
     if look.status in _CLAIMED:
         yield "claim_log_level"
@@ -133,36 +95,9 @@ def _of_look(look: Recorded, transcript: Transcript) -> Iterator[str]:
         yield "Bernstein"
 
 
-def _of_rule(rule: Rule) -> Iterator[str]:
-    """The theorem by which a described answer has its interval."""
-    match rule:
-        case Share(alike=False):
-            yield "independent_clopper_pearson_upper"
-        case Share() | GroupShare():
-            yield "clopper_pearson"
-        case Overlap():
-            yield "f1_interval"
-        case MeanRule() | ContainedMean() | GroupMeanRule():
-            yield "bounded_mean_interval"
-        case Contrast(disjoint=True):
-            yield "group_difference_lower"
-        case Contrast():
-            yield from ("bounded_mean_interval", "difference_interval")
-        case PairedRule(alike=True):
-            yield from ("paired_difference_lower", "exact_paired_lower")
-        case PairedRule():
-            yield "paired_difference_lower"
-        case RoundedMean() | RoundedGroupMean():
-            yield from ("BoundedMean", "rounded_half_width")
-        case Gridded(by=by):
-            yield from _GRIDDED.get(by, ())
-    if getattr(rule, "log_free", None):
-        yield "cdf_band_lower"
-
-
 def _of_whole(line: Recorded, transcript: Transcript) -> tuple[str, ...]:
     """The theorem by which a line follows from its looks."""
-    return _JOINED.get(type(asked_again(line.question, transcript.table)), ())
+    return getattr(asked_again(line.question, transcript.table), "theorems", ())
 
 
 def statement_of(transcript: Transcript) -> dict[str, Any]:

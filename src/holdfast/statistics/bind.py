@@ -98,14 +98,42 @@ def read_question(source: str) -> Call | TableCall:
         raise InvalidQuestion(f"In the question, {error}") from None
 
 
+_EXTREME = (
+    "an extreme of all rows cannot be estimated from some; ask for a quantile, as in "
+    "quantile(delay, 0.99)."
+)
+# What other languages call a statistic, and what cannot be had.
+_FOREIGN = {
+    **dict.fromkeys(("max", "maximum", "min", "minimum"), _EXTREME),
+    **dict.fromkeys(("corr", "cor", "pearson"), "did you mean correlation?"),
+    **dict.fromkeys(("percentile", "percentile_cont", "approx_quantile"), "did you mean quantile?"),
+    **dict.fromkeys(("stddev", "stdev", "sd"), "did you mean std?"),
+    **dict.fromkeys(("cov", "covar_pop"), "did you mean covariance?"),
+    **dict.fromkeys(
+        ("slope", "regr_slope"),
+        "it is covariance(y, x) over variance(x); ask for both, and divide their intervals.",
+    ),
+}
+
+
+def _instead_of(name: str) -> str:
+    """What to write for a name that is no statistic."""
+    if name in _FOREIGN:
+        return _FOREIGN[name]
+    known = sorted({*STATISTICS, *TABLES})
+    near = difflib.get_close_matches(name, [*MEANS, *known], n=1)
+    common = [each for each in known if each not in _RARE]
+    return f"did you mean {near[0]}?" if near else f"there are {', '.join(common)}."
+
+
+_RARE = frozenset({"catoni", "coordinate", "vector_mean"})
+
+
 def named_call(found: CallText) -> Call:
     """The statistic by its name, of all rows or of those in its where."""
     name = "avg" if found.name in MEANS else found.name
     if name not in STATISTICS:
-        known = sorted({*STATISTICS, *TABLES})
-        near = difflib.get_close_matches(name, [*MEANS, *known], n=1)
-        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}."
-        raise InvalidQuestion(f"{name[:40]!r} is not a statistic; {hint}")
+        raise InvalidQuestion(f"{name[:40]!r} is not a statistic; {_instead_of(name)}")
     arguments: tuple[Any, ...] = found.arguments
     if name == "avg" and _LOG_LOSS.match(arguments[0]):
         if len(arguments) > 1 or found.where is not None:

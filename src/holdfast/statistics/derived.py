@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias, TypeGuard, TypeVar, cast
+from typing import ClassVar, Protocol, TypeAlias, TypeGuard, TypeVar, cast
 
 from holdfast import require
 from holdfast.question import build
@@ -243,6 +243,7 @@ class Conditional:
     E[1_c], then the residual E[(value - pivot) 1_c] around the middle of the range.
     """
 
+    theorems: ClassVar[tuple[str, ...]] = ("conditional_mean_interval",)
     value: RowValue
     condition: Expression | None
     inside: Expression
@@ -304,6 +305,7 @@ class Total:
     What is missing adds nothing: the mean is one of rows that all have a value.
     """
 
+    theorems: ClassVar[tuple[str, ...]] = ("total_interval",)
     name: str
     value: RowValue
     mean: Average
@@ -340,6 +342,7 @@ class Total:
 class Difference:
     """The first minus the second: of two groups, or, as one mean of differences, of paired rows."""
 
+    theorems: ClassVar[tuple[str, ...]] = ("difference_interval",)
     first: AnyMean
     second: AnyMean
 

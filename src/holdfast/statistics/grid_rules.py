@@ -99,6 +99,20 @@ _METHODS = {
 }
 
 
+_THEOREMS = {
+    "quantile": ("quantile_ranks",),
+    "spread": ("variance_by_bets",),
+    "covariance": ("covariance_by_bets",),
+    "correlation": ("correlation_by_bets",),
+    "auc": ("auc_block_interval",),
+    "units": ("pooled_mean_interval", "PooledUnits", "unit_mean_interval"),
+    "units in a group": ("unit_mean_interval",),
+    "m-dependent rows": ("m_dependent_mean_interval",),
+    "units in both groups": ("unit_mean_interval", "difference_interval"),
+    "unlike groups": ("difference_interval",),
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Gridded:
     """Three places on `points` points of the range; of what, and at which level, `by` says.
@@ -121,6 +135,11 @@ class Gridded:
     rounded: bool = False
     known: bool = False
     groups: int = 0
+
+    @property
+    def theorems(self) -> tuple[str, ...]:
+        band = ("cdf_band_lower",) if self.log_free else ()
+        return (*_THEOREMS.get(self.by, ()), *band)
 
     @property
     def method(self) -> str:

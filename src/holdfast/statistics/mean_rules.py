@@ -130,6 +130,7 @@ class MeanRule:
 
     name: ClassVar[str] = "mean/1"
     method: ClassVar[str] = "bets on the mean"
+    theorems: ClassVar[tuple[str, ...]] = ("bounded_mean_interval",)
     rows: int
     log_p: float
 
@@ -159,6 +160,7 @@ class ContainedMean:
 
     name: ClassVar[str] = "contained mean/1"
     method: ClassVar[str] = "bets on the mean and Hoeffding's interval"
+    theorems: ClassVar[tuple[str, ...]] = ("bounded_mean_interval",)
     rows: int
     log_p: float
 
@@ -188,6 +190,7 @@ class GroupMeanRule:
     """The mean inside a group of alike rows, and its size, as `GroupSizes` tells it."""
 
     name: ClassVar[str] = "group mean/1"
+    theorems: ClassVar[tuple[str, ...]] = ("bounded_mean_interval",)
     rows: int
     log_p: float
     log_sizes: tuple[float, ...]
@@ -233,6 +236,12 @@ class Contrast:
     log_p: float
     log_sizes: tuple[tuple[float, ...], tuple[float, ...]]
     disjoint: bool
+
+    @property
+    def theorems(self) -> tuple[str, ...]:
+        if self.disjoint:
+            return ("group_difference_lower",)
+        return ("bounded_mean_interval", "difference_interval")
 
     @property
     def symbols(self) -> int:
@@ -296,6 +305,7 @@ class ShareContrast:
 
     name: ClassVar[str] = "share contrast/1"
     method: ClassVar[str] = "the exact law of both groups' counts"
+    theorems: ClassVar[tuple[str, ...]] = ("share_difference_lower",)
     rows: int
     log_p: float
     log_sizes: tuple[tuple[float, ...], tuple[float, ...]]
@@ -347,6 +357,11 @@ class PairedRule:
     log_p: float
     alike: bool
     log_size: float | None = None
+
+    @property
+    def theorems(self) -> tuple[str, ...]:
+        exact = ("exact_paired_lower",) if self.alike else ()
+        return ("paired_difference_lower", *exact)
 
     @property
     def symbols(self) -> int:
@@ -579,6 +594,7 @@ class ConcentratedRule:
 
     name: ClassVar[str] = "concentrated mean/1"
     method: ClassVar[str] = "the declared scale"
+    theorems: ClassVar[tuple[str, ...]] = ()
     rows: int
     log_p: float
     radius: float

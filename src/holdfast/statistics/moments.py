@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import overload
+from typing import ClassVar, overload
 
 from holdfast.question import build
 from holdfast.question.expression import Expression, Op
@@ -106,6 +106,7 @@ def _largest(value: RowValue) -> float:
 class Variance:
     """The variance of a value, from its mean and its mean square; or the root of it."""
 
+    theorems: ClassVar[tuple[str, ...]] = ("variance_interval", "std_interval")
     value: RowValue
     mean: Average | Conditional
     square: Average | Conditional
@@ -154,6 +155,7 @@ class Variance:
 class Covariance:
     """The covariance of two values, from their means and the mean of their product."""
 
+    theorems: ClassVar[tuple[str, ...]] = ("covariance_interval",)
     first: RowValue
     second: RowValue
     means: tuple[Average | Conditional, Average | Conditional]
@@ -219,6 +221,7 @@ class Covariance:
 class Correlation:
     """The covariance over both standard deviations; [-1, 1] where one of them may be 0."""
 
+    theorems: ClassVar[tuple[str, ...]] = ("correlation_interval",)
     covariance: Covariance
     squares: tuple[Average | Conditional, Average | Conditional]
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from functools import partial
-from typing import overload
+from typing import ClassVar, overload
 
 from holdfast import require
 from holdfast.data.sampling import Independent
@@ -67,6 +67,7 @@ class Quantile:
     Thresholds are `step` apart, from the lower end of the value's range.
     """
 
+    theorems: ClassVar[tuple[str, ...]] = ("quantile_interval",)
     value: RowValue
     level: float
     step: float

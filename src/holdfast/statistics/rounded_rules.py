@@ -97,6 +97,7 @@ class RoundedMean:
 
     name: ClassVar[str] = "rounded mean/1"
     method: ClassVar[str] = "Hoeffding's interval, rounded"
+    theorems: ClassVar[tuple[str, ...]] = ("BoundedMean", "rounded_half_width")
     rows: int
     log_p: float
 
@@ -125,6 +126,7 @@ class RoundedGroupMean:
 
     name: ClassVar[str] = "rounded group mean/1"
     method: ClassVar[str] = "Hoeffding's interval of the group's rows, rounded"
+    theorems: ClassVar[tuple[str, ...]] = ("BoundedMean", "rounded_half_width")
     rows: int
     log_p: float
     log_sizes: tuple[float, ...]
@@ -161,6 +163,7 @@ class RoundedOverlap:
 
     name: ClassVar[str] = "rounded overlap/1"
     method: ClassVar[str] = "Hoeffding's interval of the rows where either holds, rounded"
+    theorems: ClassVar[tuple[str, ...]] = ()
     rows: int
     log_p: float
     log_share: float
@@ -194,6 +197,7 @@ class RoundedContrast:
 
     name: ClassVar[str] = "rounded contrast/1"
     method: ClassVar[str] = "Hoeffding's interval of both groups' rows, rounded"
+    theorems: ClassVar[tuple[str, ...]] = ()
     rows: int
     log_p: float
     log_sizes: tuple[tuple[float, ...], tuple[float, ...]]

@@ -138,6 +138,11 @@ class Rule(Protocol):
         ...
 
     @property
+    def theorems(self) -> tuple[str, ...]:
+        """The theorems that its interval rests on, by their names in the registry."""
+        ...
+
+    @property
     def rows(self) -> int:
         """How many rows there are."""
         ...

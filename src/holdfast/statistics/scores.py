@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, ClassVar, overload
 
 from holdfast import require
 from holdfast.data.values import evaluate
@@ -141,6 +141,7 @@ class LogLoss:
 class F1Score:
     """2 P(both)/(P(predicted) + P(labelled)), by the residual of the ratio around 1/2."""
 
+    theorems: ClassVar[tuple[str, ...]] = ("ratio_interval",)
     predicted: RowValue
     labelled: RowValue
 

@@ -58,6 +58,11 @@ class Share:
     alike: bool
 
     @property
+    def theorems(self) -> tuple[str, ...]:
+        exact = "clopper_pearson" if self.alike else "independent_clopper_pearson_upper"
+        return (exact, *(["cdf_band_lower"] if self.log_free else []))
+
+    @property
     def symbols(self) -> int:
         return count_symbols(self.rows, BoundedMean(self.rows).radius(self.log_p))
 
@@ -81,6 +86,10 @@ class GroupShare:
     log_free: tuple[float, ...]
     log_sizes: tuple[float, ...]
     known: bool = False
+
+    @property
+    def theorems(self) -> tuple[str, ...]:
+        return ("clopper_pearson", *(["cdf_band_lower"] if self.log_free else []))
 
     @property
     def method(self) -> str:
@@ -111,6 +120,7 @@ class Overlap:
 
     name: ClassVar[str] = "overlap/1"
     method: ClassVar[str] = "Clopper and Pearson's interval of the rows where either holds"
+    theorems: ClassVar[tuple[str, ...]] = ("f1_interval",)
     rows: int
     log_p: float
     log_share: float

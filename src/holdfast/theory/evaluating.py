@@ -13,7 +13,8 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from functools import partial
-from typing import Any
+from types import NoneType, UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from holdfast.errors import HoldfastError, InvalidArgument
 from holdfast.theory.base.theorem import Theorem, registry
@@ -58,7 +59,9 @@ def evaluated(theorem: Theorem, assignments: Iterable[str]) -> Evaluated:
     texts = dict(_parted(each, theorem) for each in assignments)
     parameters = inspect.signature(theorem.function).parameters
     points = {name: texts.pop(name) for name in _asked_of(theorem, texts)}
-    arguments = dict(_argument(name, text, theorem, parameters) for name, text in texts.items())
+    read = dict(_argument(name, text, theorem, parameters) for name, text in texts.items())
+    hints = _hints(theorem)
+    arguments = {name: _as_hinted(value, hints.get(name)) for name, value in read.items()}
     missing = [
         name
         for name, parameter in parameters.items()
@@ -117,6 +120,28 @@ def _argument(
     raise InvalidArgument(
         f"{theorem.name} has no argument {name!r}; call it as {theorem.signature}."
     )
+
+
+def _hints(theorem: Theorem) -> Mapping[str, Any]:
+    try:
+        return get_type_hints(theorem.function)
+    except (NameError, TypeError):  # types that are only there for a checker
+        return {}
+
+
+def _as_hinted(value: Any, hint: Any) -> Any:
+    """A list as the record that a parameter wants: an interval, or several of them."""
+    if not isinstance(value, list):
+        return value
+    if isinstance(hint, type) and hasattr(hint, "_fields"):
+        return hint(*value)
+    kinds = [kind for kind in get_args(hint) if kind not in (NoneType, Ellipsis)]
+    records = [kind for kind in kinds if isinstance(kind, type) and hasattr(kind, "_fields")]
+    if get_origin(hint) in (UnionType, Union):
+        return _as_hinted(value, records[0]) if records else value
+    if get_origin(hint) is tuple and len(kinds) == len(value):
+        return tuple(map(_as_hinted, value, kinds))
+    return [_as_hinted(each, kinds[0]) for each in value] if len(kinds) == 1 else value
 
 
 def _log(name: str, probability: Any) -> float:
