@@ -271,3 +271,21 @@ def test_a_family_is_declared_by_arguments_by_a_schema_or_by_both(tmp_path: Path
         holdfast.open(frame, ledger=ledger, **again).close()
     with pytest.raises(InvalidArgument, match=r"segments is .*was opened with"):
         holdfast.open(frame, ledger=ledger, segments=["late"])
+
+
+def test_planned_questions_are_told_apart(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"late": [True, False] * 60, "origin": ["A", "B", "C"] * 40})
+    schema = {"origin": {"values": ["A", "B", "C"]}}
+    planned = ["avg(late) by origin"]
+    with holdfast.open(
+        frame, name="p", ledger=tmp_path / "p.ledger", schema=schema, planned=planned
+    ) as made:
+        made.ask("avg(late) where origin = 'B'")
+        made.ask("avg(origin = 'A')")
+        made.gate("avg(late) where origin = 'B'", at_least=0.1)
+        view = made.ledger
+        page = made.certificate().to_html()
+    assert [line["planned"] for line in view.to_dicts()] == [True, False, True]
+    assert str(view).count("(planned)") == 2
+    assert page.index("<h3>Planned questions</h3>") < page.index("<h3>Other questions</h3>")
+    assert all(finding.fine for finding in audit(tmp_path / "p.ledger"))

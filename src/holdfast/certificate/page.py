@@ -127,6 +127,10 @@ _DESCRIBED = (
     "{how}, and the longer its text, counted in bits, the wider its interval; how many there are "
     "makes no difference. "
 )
+_PLANNED = (
+    " Planned questions are of the family that was declared when the ledger was opened: what is "
+    "measured, by what it is cut, and what was planned."
+)
 _HOW = {"exact": "exactly", "rounded": "with its value rounded to a public grid", "off": ""}
 _NATS = (
     "Nats count how much the answers may have told of the rows: what leaks more leaves less to ask."
@@ -243,8 +247,11 @@ def _answers(transcript: Transcript) -> str:
     view = view_of(transcript, budget_of(transcript).together)
     if not len(view):
         return "<h2>Every answer</h2><p>No question has been asked yet.</p>"
-    head = "".join(f"<th>{heading}</th>" for heading in _HEADINGS)
-    rows = [row for lines in _calls(view) for row in _rows_of(lines, view)]
+    calls = list(_calls(view))
+    planned = [call for call in calls if all(line.planned for line in call)]
+    others = [call for call in calls if call not in planned]
+    named = {"Planned questions": planned, "Other questions": others} if planned else {"": calls}
+    tables = "".join(_table_of_answers(name, each, view) for name, each in named.items() if each)
     statuses = dict.fromkeys(line.status for line in view)
     legend = "; ".join(
         f"<i>{each}</i>: {_STATUSES[each]}" for each in statuses if each in _STATUSES
@@ -252,10 +259,17 @@ def _answers(transcript: Transcript) -> str:
     return (
         '<h2>Every answer</h2><p class="note">In the order in which they were given: the value, '
         "and in brackets the interval that holds the true one. The bar shows the interval within "
-        "all values that were possible.</p>\n"
-        f"<table><thead><tr>{head}</tr></thead>\n<tbody>\n"
-        + "\n".join(rows)
-        + f'\n</tbody></table>\n<p class="note">{legend}.</p>'
+        f"all values that were possible.{_PLANNED if planned else ''}</p>\n"
+        f'{tables}<p class="note">{legend}.</p>'
+    )
+
+
+def _table_of_answers(name: str, calls: Sequence[list[Recorded]], view: LedgerView) -> str:
+    head = "".join(f"<th>{heading}</th>" for heading in _HEADINGS)
+    rows = "\n".join(row for lines in calls for row in _rows_of(lines, view))
+    return (
+        f"{f'<h3>{name}</h3>' if name else ''}<table><thead><tr>{head}</tr></thead>\n<tbody>\n"
+        f"{rows}\n</tbody></table>\n"
     )
 
 

@@ -75,12 +75,17 @@ def whole(
     return {
         **implied,
         **(_description(followed.looks) if request.verb == "ask" else {}),
+        **({"planned": True} if _are_planned(followed.looks) else {}),
         "status": status,
         "value": None if silent else middle if joined.value is None else joined.value,
         "interval": [low, high],
         "charge": sum((each.charge for each in own.values()), 0.0),
         "parts": [each.look for each in followed.looks],
     }
+
+
+def _are_planned(looks: Sequence[Recorded]) -> bool:
+    return bool(looks) and all(each.planned for each in looks)
 
 
 def _description(looks: Sequence[Recorded]) -> dict[str, Any]:
@@ -263,6 +268,7 @@ def read_whole(body: dict[str, Any], at: str, receipt: str) -> Recorded:
         variance=None,
         revealed=Interval(0.0, 1.0),
         bits=body.get("bits"),
+        planned=body.get("planned", False),
         rows=tuple(body["rows"]) if "rows" in body else None,
         missing=tuple(body.get("missing", (0, 0))),
     )

@@ -302,6 +302,7 @@ class Recorded:
     variance: KnownVariance | None
     revealed: Interval
     bits: float | None = None
+    planned: bool = False
     rows: tuple[int, int] | None = None
     rule: Rule | None = None
     member: str | None = None
@@ -635,6 +636,7 @@ def recorded(
         revealed=revealed(offer, release, reserved.follows),
         reach=None if offer.claim is None else offer.radius,
         bits=offer.bits,
+        planned=bool(extra.get("planned")),
         rows=release.rows,
         missing=release.missing,
         rule=None if offer.bits is None else rule_from(extra["rule"]),

@@ -35,6 +35,7 @@ _COLUMNS = {
     "low": "Float64",
     "high": "Float64",
     "bits": "Float64",
+    "planned": "Boolean",
     "n": "Int64",
     "n_most": "Int64",
     "missing": "Int64",
@@ -65,6 +66,7 @@ def _facts(recorded: Recorded, number: int | None, rows: int) -> dict[str, Any]:
         "value": recorded.value,
         **plain_interval(recorded.interval),
         "bits": recorded.bits,
+        "planned": recorded.planned,
         "n": least,
         "n_most": most,
         "missing": recorded.missing[0],
@@ -159,6 +161,7 @@ class LedgerView:
         rows = f"{least:,}" if least == most else f"{least:,} ..."
         lost = missing_rows(recorded.missing)
         note = f"  ({lost}){note}" if lost else note
+        note = f"  (planned){note}" if recorded.planned else note
         bits = "" if recorded.bits is None else f"{recorded.bits:.1f}"
         interval = "" if recorded.side else recorded.interval_text  # the claim says it
         return (

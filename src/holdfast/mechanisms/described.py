@@ -193,6 +193,7 @@ def _described(question: object) -> DescribedQuestion:
 def _offer(number: int, question: DescribedQuestion) -> Offer:
     named = {"member": question.member, "event": question.event}
     named = {name: value for name, value in named.items() if value is not None}
+    planned = {"planned": True} if question.planned else {}
     return Offer(
         number=number,
         question=question.text,
@@ -200,7 +201,7 @@ def _offer(number: int, question: DescribedQuestion) -> Offer:
         grid=None,
         worst_charge=coexistence_log_charge(question.rule.symbols),
         bits=question.bits,
-        extra={"rule": recorded_rule(question.rule), "turned": question.turned, **named},
+        extra={"rule": recorded_rule(question.rule), "turned": question.turned, **named, **planned},
     )
 
 

@@ -85,6 +85,9 @@ class LatePrior:
     def of(self, question: Bound) -> Bits:
         return Bits.priced(parts_of(question), self.millibits)
 
+    def plans(self, part: Part) -> bool:
+        return self.own.plans(part)
+
     def millibits(self, part: Part) -> int:
         if part in self.declared:
             return declared_millibits(self.size, len(self.declared))

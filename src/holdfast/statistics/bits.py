@@ -132,6 +132,10 @@ class Prior:
         """The length of a question that has met its table."""
         return Bits.priced(parts_of(question), self.millibits)
 
+    def plans(self, part: Part) -> bool:
+        """Whether a part is one of the declared family."""
+        return self.family is not None and self.family.millibits(part) is not None
+
     def millibits(self, part: Part) -> int:
         """The price of a part: by the grammar, as one of the favourites, or as it was declared."""
         found = self._prices.get(part)

@@ -66,8 +66,8 @@ class DescribedQuestion:
     """A question with its rule; asked like any statistic, and answered exactly.
 
     `columns` are those that it is about, and `event` the text of the part that its rule is for:
-    questions that share it share its symbols. One of a `dictionary` that was opened late names it,
-    and the `member` of it that it is about.
+    questions that share it share its symbols; `planned` ones were declared beforehand. One of a
+    `dictionary` that was opened late names it, and the `member` of it that it is about.
     """
 
     question: Bound
@@ -78,6 +78,7 @@ class DescribedQuestion:
     event: str | None = None
     dictionary: str | None = None
     member: str | None = None
+    planned: bool = False
 
     @property
     def text(self) -> str:
@@ -216,7 +217,10 @@ def described(question: Bound, ground: Ground) -> DescribedQuestion | None:
     if look is None:
         return None
     main = uses[0]
-    return DescribedQuestion(question, look, bits, main.turned, tuple(columns), main.part.text)
+    planned = ground.prior.plans(main.part)
+    return DescribedQuestion(
+        question, look, bits, main.turned, tuple(columns), main.part.text, planned=planned
+    )
 
 
 def described_again(text: str, ground: Ground | None) -> DescribedQuestion:

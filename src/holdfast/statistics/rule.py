@@ -218,6 +218,10 @@ class Lengths(Protocol):
         """The length of a part, in thousandths of a bit."""
         ...
 
+    def plans(self, part: Part) -> bool:
+        """Whether a part was declared beforehand: planned, or an outcome by its segments."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Ground:
