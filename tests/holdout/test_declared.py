@@ -289,3 +289,17 @@ def test_planned_questions_are_told_apart(tmp_path: Path) -> None:
     assert str(view).count("(planned)") == 2
     assert page.index("<h3>Planned questions</h3>") < page.index("<h3>Other questions</h3>")
     assert all(finding.fine for finding in audit(tmp_path / "p.ledger"))
+
+
+def test_values_that_are_spelled_are_said_with_the_gain(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"late": [True, False] * 300, "origin": ["Newark", "Kennedy"] * 300})
+    question = "avg(late) where origin = 'Kennedy'"
+    with holdfast.open(frame, ledger=tmp_path / "spelled.ledger") as spelled:
+        line = str(spelled.ask(question))
+    assert "declare the values of origin: about " in line
+    declared = {"origin": {"values": ["Newark", "Kennedy"]}}
+    with holdfast.open(frame, ledger=tmp_path / "listed.ledger", schema=declared) as listed:
+        answer = listed.ask(question)
+        assert "declare the values" not in str(answer)
+    assert answer.bits is not None
+    assert answer.bits + 4 > float(line.split("about ")[1].split(" bits")[0])  # 2 values, not 16

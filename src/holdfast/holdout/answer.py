@@ -38,12 +38,13 @@ class Answer(float):
     One that says nothing has no `value`: it calculates as NaN, and `float()` of it is refused.
     """
 
-    __slots__ = ("better", "left", "parts", "recorded", "repeated")
+    __slots__ = ("advice", "better", "left", "parts", "recorded", "repeated")
     recorded: Recorded
     left: Budget
     repeated: bool
     parts: tuple[Recorded, ...]
     better: Better | None
+    advice: str | None
 
     def __new__(
         cls,
@@ -59,7 +60,13 @@ class Answer(float):
         answer.repeated = repeated
         answer.parts = tuple(parts) if recorded.parts else ()
         answer.better = None
+        answer.advice = None
         return answer
+
+    def advised(self, advice: str | None) -> Answer:
+        """The same answer, with what would make it narrower."""
+        self.advice = advice
+        return self
 
     def judged(self, better: Better | None) -> Answer:
         """The same answer about a difference, of which `better` says which sign is good."""
@@ -226,6 +233,7 @@ class Answer(float):
             self._more,
             *([_TIGHTER] if advice else []),
             *([self.recorded.outlook] if self.recorded.outlook else []),
+            *([self.advice] if self.advice else []),
         ]
 
     @property
@@ -256,7 +264,8 @@ class Answer(float):
         return f"{self.recorded.shown} {self.recorded.interval_text}{width}"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _again, (self.recorded, self.left, self.repeated, self.parts, self.better)
+        kept = (self.recorded, self.left, self.repeated, self.parts, self.better, self.advice)
+        return _again, kept
 
     def _repr_html_(self) -> str:
         facts = " &middot; ".join(map(html.escape, [self.question, *self._facts, self.assumes]))
@@ -272,5 +281,7 @@ def _again(
     repeated: bool,
     parts: tuple[Recorded, ...],
     better: Better | None,
+    advice: str | None = None,
 ) -> Answer:
-    return Answer(recorded, left, repeated=repeated, parts=parts).judged(better)
+    answer = Answer(recorded, left, repeated=repeated, parts=parts).judged(better)
+    return answer.advised(advice)

@@ -18,7 +18,14 @@ from holdfast.holdout.budget import Budget
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.guess import Guess
 from holdfast.holdout.idempotency import by_key, left_after, left_for_more, retold
-from holdfast.holdout.request import ClaimGrounds, claim_grounds, claimed, plays_of, wishes_for
+from holdfast.holdout.request import (
+    ClaimGrounds,
+    claim_grounds,
+    claimed,
+    plays_of,
+    values_to_declare,
+    wishes_for,
+)
 from holdfast.ledger.chain import now
 from holdfast.ledger.composites import Followed, read_whole, whole
 from holdfast.ledger.entries import Recorded, Request, telling
@@ -210,7 +217,9 @@ class _Call:
         more = left_for_more(self.desk, question, taken.looks, left)
         line = self._written(taken)
         answer = Answer(line, more, repeated=taken.repeated, parts=taken.looks)
-        return answer.judged(self.requests[place].better)
+        alone = len(self.questions) == 1
+        advice = values_to_declare(self.desk, line.question, line.bits) if alone else None
+        return answer.judged(self.requests[place].better).advised(advice)
 
     def _written(self, taken: _Taken) -> Recorded:
         """The line as it is in the ledger, with its receipt."""

@@ -18,8 +18,10 @@ from holdfast.holdout.guess import Guess, averages
 from holdfast.ledger.entries import Opening
 from holdfast.mechanisms.catalogue import kind_of
 from holdfast.mechanisms.mechanism import Wish, about
+from holdfast.question.expression import ColumnType
 from holdfast.question.parse import reads_alike
 from holdfast.statistics.bind import Question, bind, read_question
+from holdfast.statistics.bits import Prior
 from holdfast.statistics.derived import Difference, Paired, Play, Subquestion, Total, is_single
 from holdfast.statistics.description import (
     DescribedParts,
@@ -48,6 +50,7 @@ __all__ = [
     "plays_of",
     "require_enough_differing",
     "ruled",
+    "values_to_declare",
     "width_in_units",
     "wishes_for",
 ]
@@ -74,6 +77,33 @@ def described_question(
         return ruled(desk, bound, was_read=text == bound.text, together=together)
     except InvalidQuestion:
         return None  # what is wrong with it is said where it is bound to the table
+
+
+def values_to_declare(desk: Desk, text: str, bits: float | None) -> str | None:
+    """Advice to declare the values that a question spells letter by letter, with its gain."""
+    if bits is None or desk.ground is None or not isinstance(desk.ground.prior, Prior):
+        return None
+    prior = desk.ground.prior
+    undeclared = [
+        name
+        for name, kind in prior.schema.types.items()
+        if kind is ColumnType.TEXT and name not in prior.schema.values and name in text
+    ]
+    cheaper = prior.with_values_declared(prior.read(text)) if undeclared else None
+    if cheaper is None:
+        return None
+    columns, length = cheaper
+    level = -desk.ground.log_beta
+    ratio = math.sqrt((level + length * _LN2) / (level + bits * _LN2))
+    if ratio > _WORTH_SAYING:
+        return None
+    return (
+        f"declare the values of {' and '.join(columns)}: about {length:.0f} bits instead of "
+        f"{bits:.0f}, {1.0 - ratio:.0%} narrower"
+    )
+
+
+_LN2, _WORTH_SAYING = math.log(2.0), 0.95
 
 
 def is_describable(desk: Desk, question: Question) -> bool:

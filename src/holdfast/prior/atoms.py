@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
@@ -34,6 +34,7 @@ __all__ = [
     "pairs_of_values",
     "read_atom",
     "said_millibits",
+    "spelled_texts",
     "units",
 ]
 
@@ -110,6 +111,19 @@ _READERS: dict[Op, Callable[[Operation], Atom | None]] = {
     Op.LIKE: _fitting,
     **dict.fromkeys(COMPARISONS, _compared),
 }
+
+
+def spelled_texts(trees: Iterable[Expression | None]) -> Iterator[tuple[str, str]]:
+    """Every text that a column is compared with, with the column's name."""
+    pending = list(trees)
+    while pending:
+        tree = pending.pop()
+        if not isinstance(tree, Operation):
+            continue
+        pending.extend(tree.args)
+        match tree:
+            case Operation(Op.EQUAL | Op.UNEQUAL, (Column(name=name), Constant(_, str() as text))):
+                yield name, text
 
 
 def units(op: Op, operands: Sequence[Expression]) -> list[Unit]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from holdfast.data.design import ANY_GROUP
 from holdfast.errors import InvalidArgument, InvalidQuestion, NotDescribed
+from holdfast.prior.atoms import spelled_texts
 from holdfast.prior.column_weights import Columns
 from holdfast.prior.grammar import Grammar
 from holdfast.question.columns import Schema
@@ -21,6 +22,7 @@ from holdfast.theory.length.words import NAME, option
 
 __all__ = ["Bits", "PricedPart", "Prior", "bits"]
 
+_USUAL_VALUES = 16  # of a column that is cut by
 _MOST_PRICES = 4096  # that are remembered
 
 
@@ -131,6 +133,23 @@ class Prior:
     def of(self, question: Bound) -> Bits:
         """The length of a question that has met its table."""
         return Bits.priced(parts_of(question), self.millibits)
+
+    def with_values_declared(self, question: Bound) -> tuple[list[str], float] | None:
+        """The text columns whose values a question spells, and its length were they declared.
+
+        A column is taken to have as many values as people usually cut by; None if none is spelled.
+        """
+        spelled: dict[str, set[str]] = {}
+        for use in parts_of(question):
+            for name, text in spelled_texts((*use.part.trees, use.part.where)):
+                if name not in self.schema.values:
+                    spelled.setdefault(name, set()).add(text)
+        if not spelled:
+            return None
+        others = [f"value {place}" for place in range(_USUAL_VALUES)]
+        values = {name: [*texts, *others[len(texts) :]] for name, texts in spelled.items()}
+        cheaper = Prior(self.schema.learn(values))
+        return sorted(spelled), cheaper.of(cheaper.read(question.text)).best
 
     def plans(self, part: Part) -> bool:
         """Whether a part is one of the declared family."""
