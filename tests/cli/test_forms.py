@@ -240,3 +240,28 @@ def test_a_text_without_quotes_is_told_apart_from_a_column(tmp_path: Path) -> No
     done = holdfast("ask", "t", "avg(late) where o = JFK", cwd=tmp_path)
     assert done.returncode == 2
     assert "write texts in single quotes: 'JFK'." in done.stderr
+
+
+def test_init_proposes_outcomes_and_segments_and_takes_them(tmp_path: Path) -> None:
+    pl.DataFrame(
+        {"late": [True, False] * 50, "x": [1.0, 2.0] * 50, "o": ["A", "B"] * 50}
+    ).write_parquet(tmp_path / "t.parquet")
+    (tmp_path / "schema.toml").write_text('[bounds]\nx = [0, 9]\n[values]\no = ["A", "B"]')
+    schema = ("--schema", "schema.toml")
+    proposed = holdfast("init", "t.parquet", "--name", "plain", *schema, cwd=tmp_path).stdout
+    assert "--outcome late --outcome x --segment o" in proposed
+    family = ("--outcome", "late", "--segment", "o", "--planned", "effect(x, o) by late")
+    taken = holdfast("init", "t.parquet", "--name", "told", *schema, *family, cwd=tmp_path)
+    assert taken.returncode == 0, taken.stderr
+    assert "outcome: late" in taken.stdout
+    assert "planned: effect(x, o) by late" in taken.stdout
+    assert "--outcome" not in taken.stdout
+    question = "difference(avg(late) where o = 'B', rest)"
+    lengths = {
+        name: json.loads(holdfast("ask", name, question, "--json", cwd=tmp_path).stdout)["bits"]
+        for name in ("plain", "told")
+    }
+    assert lengths["told"] < lengths["plain"] - 8
+    wrong = holdfast("init", "t.parquet", "--name", "no", "--segment", "o", cwd=tmp_path)
+    assert (wrong.returncode, wrong.stdout) == (2, "")
+    assert "no outcome is declared" in wrong.stderr

@@ -42,6 +42,9 @@ __all__ = [
 # columns are known, and which of them hold missing values; where these come from is said.
 
 
+_PROPOSED = 3  # segments
+
+
 def introduction(holdout: Holdout, data: str, declared: Mapping[str, Any]) -> str:
     """The columns, what is known of them, and where that is from."""
     from holdfast.data.source import csv_paths
@@ -74,7 +77,29 @@ def introduction(holdout: Holdout, data: str, declared: Mapping[str, Any]) -> st
             f"Public by design: {', '.join(fixed.columns)}, with the number of rows of each "
             f"of {len(fixed.cells):,} combinations."
         )
-    return "\n".join(lines)
+    return "\n".join([*lines, *_proposed_family(known)])
+
+
+def _proposed_family(known: Schema) -> list[str]:
+    """What could be declared to be measured, and to be cut by, where nobody said it."""
+    from holdfast.prior.column_weights import Columns
+    from holdfast.prior.constants import Class
+
+    if known.outcomes or known.planned:
+        return []
+    places = Columns(known).places
+    segments = [name for name, place in places.items() if place.of in (Class.CODE, Class.LEVEL)]
+    flags = [name for name, place in places.items() if place.of is Class.FLAG]
+    numbers = [name for name, place in places.items() if place.of is Class.RANGE]
+    outcomes = [*flags, *numbers]
+    if not outcomes or not segments:
+        return []
+    said = [f"--outcome {quote(name)}" for name in outcomes[:2]]
+    said += [f"--segment {quote(name)}" for name in segments[:_PROPOSED]]
+    return [
+        "Questions of what you measure, by what you cut it, are answered with narrower intervals "
+        f"if a new ledger is told so, for instance {' '.join(said)}."
+    ]
 
 
 def _learnt(known: Schema, train: str, schema: str | None) -> list[str]:
