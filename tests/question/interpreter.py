@@ -210,7 +210,12 @@ def _function(op: Op, operand: Expression, ends: list[float]) -> Expression:
         return build.function(op, operand)
     low, high = (abs(end) for end in ends) if op is not Op.EXP else ends
     low, high = sorted((low or 1e-300, high or 5e-324))
-    return build.function(op, build.clip(operand, low, min(high, 690.0) if op is Op.EXP else high))
+    return build.function(
+        op,
+        build.clip(
+            operand, *((min(end, 690.0) for end in (low, high)) if op is Op.EXP else (low, high))
+        ),
+    )
 
 
 def _chosen(when: Expression, then: Expression, otherwise: Expression | None) -> Expression:

@@ -115,7 +115,7 @@ def test_a_crash_is_finished_and_then_told(tmp_path: Path) -> None:
 def test_with_a_key_the_same_is_told_again(tmp_path: Path) -> None:
     with ledger(tmp_path) as holdout:
         holdout.ask("avg(x)")
-        first, second = (holdout.ask("sum(x, 9)", key="mine") for _ in range(2))
+        first, second = (holdout.ask("sum(x, 9)", request_key="mine") for _ in range(2))
         assert (first.value, first.interval, first.number) == (
             second.value,
             second.interval,

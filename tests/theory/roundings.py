@@ -75,7 +75,7 @@ def sites(*folders: str) -> list[Site]:
 @cache
 def _modules() -> list[ModuleType]:
     found = []
-    rooms = ("theory", "mechanisms", "described", "statistics", "data", "planner")
+    rooms = ("theory", "mechanisms", "statistics", "data", "planner")
     for room in (*rooms, "papers.theorems"):
         package = importlib.import_module(f"holdfast.{room}")
         for each in pkgutil.walk_packages(package.__path__, f"holdfast.{room}."):

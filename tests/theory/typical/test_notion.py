@@ -85,7 +85,7 @@ def test_a_chain_of_three_laws_attains_the_conversion() -> None:
 @given(eta=st.floats(0, 5), tau=st.floats(1e-6, 0.2), nu=st.floats(0, 1))
 def test_the_printed_conversion_holds_exactly_up_to_ln_2(eta: float, tau: float, nu: float) -> None:
     right, printed = oracle_to_pair(eta, tau, nu), oracle_to_pair_printed(eta, tau, nu)
-    assert right.nu <= printed.nu * (1 + 1e-14)
+    assert right.nu <= printed.nu * (1 + 1e-14) + 5e-322  # some steps of the least numbers
     if eta < math.log(2) - 1e-9:
         assert right.tau <= printed.tau
     elif eta > math.log(2) + 1e-9 and printed.tau < 1:
