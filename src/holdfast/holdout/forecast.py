@@ -6,8 +6,9 @@ power and no truth, as long as none of it was computed from protected rows.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from numbers import Integral
 from typing import Any
 
 from holdfast import require
@@ -46,16 +47,17 @@ def forecast_grounds(options: Mapping[str, Any], *, gated: bool) -> ForecastGrou
 def dev_result(dev: Any) -> DevResult:
     """Counts of a difference on other rows: given, or of two runs, in order or by item."""
     values = list(dev) if isinstance(dev, Sequence) and not isinstance(dev, str | bytes) else []
-    if len(values) == _COUNTS and all(isinstance(each, int) for each in values):
-        better, worse, rows = values
+    if len(values) == _COUNTS and all(isinstance(each, Integral) for each in values):
+        better, worse, rows = map(int, values)
         return DevResult(better, worse, rows)
-    if len(values) != 2:
+    by_item = [isinstance(each, Mapping) for each in values]
+    if len(values) != 2 or len(set(by_item)) > 1 or not all(map(_is_several, values)):
         raise InvalidArgument(
-            f"dev is {dev!r}; give (better, worse, rows), such as (40, 10, 1000), or the scores of "
-            "both on the same other rows."
+            f"dev is {dev!r:.100}; give (better, worse, rows), such as (40, 10, 1000), or the "
+            "scores of both on the same other rows, in order or by item."
         )
     first, second = values
-    if isinstance(first, Mapping) and isinstance(second, Mapping):
+    if all(by_item):
         shared = [item for item in first if item in second]
         first, second = ([run[item] for item in shared] for run in (first, second))
     first, second = list(first), list(second)
@@ -69,6 +71,10 @@ def dev_result(dev: Any) -> DevResult:
         for one, other in zip(first, second, strict=True)
     ]
     return DevResult(sum(gain > 0 for gain in gains), sum(gain < 0 for gain in gains), len(gains))
+
+
+def _is_several(values: object) -> bool:
+    return isinstance(values, Iterable) and not isinstance(values, str | bytes)
 
 
 def on_side_of_claim(guess: Guess, question: Bound) -> Guess:

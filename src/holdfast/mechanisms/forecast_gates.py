@@ -80,7 +80,8 @@ class ForecastGates(Claims):
     def _entered(
         self, terms: Terms, account: Account, wish: Wish, by_base: Offer, log_left: float
     ) -> Forecast:
-        """The forecast of a gate; one that a ledger has, if it is the same but for rounding."""
+        """The forecast of a gate; its weight as a ledger has it, if that is the same but for
+        rounding."""
         grounds, base = wish.forecast, by_base.prior
         if grounds is None or base is None:
             raise TypeError("a gate without a forecast has no weight of its own")
@@ -98,8 +99,11 @@ class ForecastGates(Claims):
         computed = forecast(
             self.mixture(account), lambda log_p: _followed(forecasters(log_p)), min(0.0, log_left)
         )
-        recorded = grounds.entered
-        return recorded if recorded is not None and _near(recorded, computed) else computed
+        recorded = computed if grounds.entered is None else grounds.entered
+        # Two machines may round the weight to neighbours; their members agree far better.
+        if abs(recorded.weight - computed.weight) > FORECAST_TOLERANCE:
+            return computed
+        return Forecast(recorded.weight, computed.members)
 
     def _posterior(self, account: Account, question: str, result: DevResult | None) -> DevPosterior:
         """What all development results so far say, with this one as its question's last."""
@@ -162,20 +166,6 @@ def _followed(members: Sequence[float | None]) -> Sequence[float | None]:
     if stated is not None or not known:
         return members
     return (base, fsum(map(mul, _FOLLOWED, known)), *dev)
-
-
-def _near(recorded: Forecast, computed: Forecast) -> bool:
-    """Whether two computations came to one forecast, as nearly as machines compute it."""
-    if len(recorded.members) != len(computed.members):
-        return False
-    return all(
-        mine is own if mine is None or own is None else abs(mine - own) <= FORECAST_TOLERANCE
-        for mine, own in zip(
-            (recorded.weight, *recorded.members),
-            (computed.weight, *computed.members),
-            strict=True,
-        )
-    )
 
 
 _GATES = {each.name: getattr(GATES, each.name) for each in fields(Claims)}
