@@ -13,12 +13,12 @@ import pytest
 import holdfast
 from holdfast.errors import InvalidArgument
 from holdfast.holdout.holdout import Holdout
-from holdfast.ledger import transcript
 from holdfast.ledger.audit import audit
 from holdfast.ledger.store import Store
 from tests.holdout.tables import copied
 from tests.ledger.forging import Body, forged, numbers_forged
 from tests.ledger.reading import folded, rows_of
+from tests.seam import CHECKPOINT_EVERY
 
 ROWS = 1_000
 GAINS, EVEN = "difference(gains, old)", "difference(even, old)"
@@ -187,7 +187,7 @@ def test_a_process_that_dies_at_any_commit(
 def test_a_checkpoint_keeps_what_forecasts_remember(
     holdout: Holdout, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(transcript, "_CHECKPOINT_EVERY", 1)
+    monkeypatch.setattr(CHECKPOINT_EVERY, 1)
     played(holdout)
     holdout.gate(EVEN, at_least=0.001, expect=0.1)
     whole = folded(tmp_path / "t.ledger")

@@ -171,16 +171,25 @@ class Answer(float):
     @property
     def forecast(self) -> float | None:
         """How likely a gate was said to be shown, before it was tried; None where nobody did."""
+        return None if self._foreseen is None else self._foreseen[0]
+
+    @property
+    def level(self) -> float | None:
+        """The level that a gate with a forecast was decided at."""
+        return None if self._foreseen is None else self._foreseen[1]
+
+    @property
+    def _foreseen(self) -> tuple[float, float] | None:
         forecasts = (each.forecast for each in (self.recorded, *self.parts))
-        return next((each[0] for each in forecasts if each is not None), None)
+        return next((each for each in forecasts if each is not None), None)
 
     @property
     def _forecast_text(self) -> str:
-        forecasts = (each.forecast for each in (self.recorded, *self.parts))
-        weight, level = next(each for each in forecasts if each is not None)
         decided = self.recorded.status != "not tried"
-        then = f"decided at level {level:.2g}" if decided else "so nothing was asked or charged"
-        return f"forecast {100 * weight:.3g} %, {then}"
+        then = (
+            f"decided at level {self.level:.2g}" if decided else "so nothing was asked or charged"
+        )
+        return f"forecast {100 * (self.forecast or 0.0):.3g} %, {then}"
 
     @property
     def assumes(self) -> str:
@@ -216,6 +225,7 @@ class Answer(float):
             "why": self.why,
             "cost": self.cost,
             "forecast": self.forecast,
+            "level": self.level,
             "receipt": self.receipt,
             "assumes": self.assumes,
             "rows": self.left.terms.rows,

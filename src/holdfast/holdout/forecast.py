@@ -20,12 +20,13 @@ from holdfast.holdout.request import gate_wish
 from holdfast.ledger.chain import now
 from holdfast.ledger.entries import Recorded, Request
 from holdfast.ledger.untried import Untried
+from holdfast.mechanisms.forecast_gates import FORECAST_GATES
 from holdfast.mechanisms.mechanism import ForecastGrounds
 from holdfast.statistics.entry import Bound
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.leakage.forecasts import DevResult
 
-__all__ = ["dev_result", "forecast_grounds", "not_tried", "on_side_of_claim"]
+__all__ = ["DevFiles", "dev_result", "forecast_grounds", "not_tried", "on_side_of_claim"]
 
 _COUNTS = 3
 
@@ -164,3 +165,36 @@ def _untried_line(
         revealed=Interval(0.0, 1.0),
         forecast=forecast,
     )
+
+
+# Scores on development items, beside the ledger: for whoever may open the columns attached to it.
+
+
+class DevFiles:
+    """Files of development scores, and the ids of protected items, which they must not share."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    def keep(self, name: str, content: bytes) -> None:
+        """Keep it beside the ledger, durably when this returns."""
+        self._desk.store.keep_file(name, content)
+
+    def content(self, name: str) -> bytes | None:
+        """What is kept under a name; None if there is nothing."""
+        return self._desk.store.file(name)
+
+    def protected(self) -> frozenset[str]:
+        """The keys of the protected rows, as text."""
+        return frozenset(map(str, self._desk.protected.order.keys.to_list()))
+
+    def stop(self, question: str, dev: DevResult, asked_by: str | None = None) -> None:
+        """List a candidate that was stopped on development rows, once."""
+
+        def entry() -> list[dict[str, Any]]:
+            if FORECAST_GATES.result_of(self._desk.transcript.account, question) == dev:
+                return []
+            why = "stopped on development rows"
+            return [Untried(now(), question, dev, None, why, asked_by).body()]
+
+        self._desk.tell(entry)

@@ -117,6 +117,11 @@ class ForecastGates(Claims):
         weights = account.memory.get(self.name, {}).get("log_weights")
         return _OPENED if weights is None else Mixture(tuple(weights))
 
+    def result_of(self, account: Account, question: str) -> DevResult | None:
+        """The development result that a question has."""
+        counts = self._results(account).get(_digest(question))
+        return None if counts is None else DevResult(*counts)
+
     def _results(self, account: Account) -> Mapping[str, Sequence[int]]:
         results: Mapping[str, Sequence[int]] = account.memory.get(self.name, {}).get("dev", {})
         return results
