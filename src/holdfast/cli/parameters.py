@@ -107,7 +107,15 @@ def _reader(name: str, kind: Any) -> Callable[[str, Any], Any]:
             from holdfast.cli.mechanisms import options_of_text
 
             return lambda _, texts: options_of_text(texts)
+        case "dev":
+            return lambda _, text: _counts_of_text(text)
     return _TYPED.get(kind, (kind, _as_it_is))[1]
+
+
+def _counts_of_text(text: str) -> tuple[int, ...] | str:
+    """`40,10,1000` as counts; anything else is a file."""
+    parts = text.split(",")
+    return tuple(map(int, parts)) if all(each.strip().isdigit() for each in parts) else text
 
 
 def sampling_of_text(text: str) -> Any:

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["FileOfScores", "gate_scores"]
 
-_COMPARED = ("where", "differing", "why", "asked_by", "request_key")  # options of a comparison
+# Options of a comparison.
+_COMPARED = ("where", "differing", "expect", "skip_below", "why", "asked_by", "request_key")
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +123,18 @@ def gate_scores(
         _rehearse(gate, name, scores, none_worse=margin["no_worse_than"] is not None)
         return True
     why, asked_by = options.get("why"), options.get("asked_by")
-    gate.submit(name, scores, said.digest, asked_by=asked_by, missing=said.missing)
+    gate.submit(
+        name,
+        scores,
+        said.digest,
+        dev=_dev_file(options.get("dev")),
+        asked_by=asked_by,
+        missing=said.missing,
+        score=said.score,
+        filter=said.filter,
+        format=said.format,
+        partial=said.partial,
+    )
     if said.first:
         gate.promote(name, why=why or "the first", asked_by=asked_by)
         typer.echo(f"{name} is the incumbent; nothing was compared.")
@@ -138,6 +150,16 @@ def gate_scores(
             page.write(verdict.to_markdown())
     _show(holdout.name, verdict, as_json)
     return verdict.promote
+
+
+def _dev_file(dev: Any) -> str | None:
+    """The file with the candidate's scores on other items."""
+    if dev is None or isinstance(dev, str):
+        return dev
+    raise InvalidArgument(
+        f"--dev is {','.join(map(str, dev))}, and a file of scores is compared; give a file with "
+        "the candidate's scores on other items, by item."
+    )
 
 
 def _rehearse(gate: EvalGate, name: str, scores: ItemScores, *, none_worse: bool) -> None:

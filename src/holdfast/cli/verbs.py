@@ -42,7 +42,7 @@ NOT_SHOWN = 5  # the exit code
 # What a difference was judged to be, as a script is told it.
 _JUDGED: dict[Judgement, int] = {"better": 0, "cannot tell": NOT_SHOWN, "worse": 6}
 
-_HERE = ("discover", "top", "differing", "asked_by")  # options that no service takes
+_HERE = ("discover", "top", "differing", "skip_below", "asked_by")  # options that no service takes
 _PRICED = {*fields_of(CostOptions), "guess", "discover"}
 _QUESTION, _BY, _GUESS, _ACCEPT_COST = (
     option for _, option in fields_of(QuestionFields, GuessField, AcceptOption).values()

@@ -6,6 +6,7 @@ or a digest, never by their content. Who is shown to be better is better; who is
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
@@ -14,7 +15,8 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 from holdfast import require
 from holdfast.data.computed import ScoreBounds, declared_bounds
 from holdfast.errors import InvalidArgument
-from holdfast.evals.item_scores import ItemScores
+from holdfast.evals.development import Development
+from holdfast.evals.item_scores import ItemId, ItemScores
 from holdfast.evals.submission import HowToRead, Submission, scoring_in, submission_of
 from holdfast.evals.verdict import Verdict
 from holdfast.mechanisms.claims import GATES
@@ -22,6 +24,7 @@ from holdfast.question.bounds import Range
 from holdfast.question.expression import ValueKind
 from holdfast.question.parse import parse_row
 from holdfast.question.text import identifier, numeral, text_of
+from holdfast.theory.leakage.gates import gate_gain
 
 if TYPE_CHECKING:
     from holdfast.holdout.answer import Answer
@@ -102,9 +105,10 @@ class EvalGate:
     def submit(
         self,
         name: str,
-        scores: Any,
+        scores: Any = None,
         digest: str | None = None,
         *,
+        dev: Any = None,
         asked_by: str | None = None,
         **how: Unpack[HowToRead],
     ) -> None:
@@ -115,8 +119,18 @@ class EvalGate:
         and by the task, format, filter and scorer of its log; it is written once. What is submitted
         again under a digest or run is not looked at, and what has the same name and the same scores
         is the same. Items without a score are refused, or count as wrong: `missing="wrong"`.
+
+        `dev` are its scores by item on other items, in any of these forms: where the incumbent has
+        such scores too, they forecast the comparison, and a good forecast shows more. None of those
+        items may be protected. They may come in parts, and before `scores` (see `next_items`).
         """
         require.text("name", name)
+        if dev is not None:
+            self._keep_dev(name, dev, how)
+        if scores is None:
+            if dev is None:
+                raise InvalidArgument(f"{name!r} comes without scores; give scores, or dev=.")
+            return
         submissions: dict[str | None, Submission] = {}
         for scorer, range_ in self._ranges.items():
             reading = how if scorer is None else how | HowToRead(score=scorer)
@@ -140,6 +154,8 @@ class EvalGate:
         score: str | None = None,
         where: str | None = None,
         differing: float | None = None,
+        expect: float | None = None,
+        skip_below: float | None = None,
         why: str | None = None,
         asked_by: str | None = None,
         request_key: str | None = None,
@@ -152,6 +168,10 @@ class EvalGate:
         is not compared. `score` names the scorer (default: the first), `where` takes only items
         like these, a category, say, and `differing` guesses in which share of the items both
         differ: a good guess may show more.
+
+        It is forecast by the development scores of both, of all items, and by `expect`, how likely
+        you think it is to be shown. With `skip_below` (0.02, say) one whose forecast is lower is
+        not tried: it costs nothing, and is none of the candidates.
         """
         margin, scorer = _margin(min_gain, no_worse_than), self._scorer(score)
         against = self.opponent(incumbent, scorer)
@@ -165,10 +185,17 @@ class EvalGate:
         question, least = _claim(
             column.name, opponent_column.name, self._ranges[scorer], margin, self._condition(where)
         )
+        dev = None if where is not None else self._dev.result(column.name, opponent_column.name)
+        forecast: dict[str, Any] = {} if expect is None else {"expect": expect}
+        if dev is not None:
+            forecast["dev"] = (dev.better, dev.worse, dev.rows)
+        if forecast and skip_below is not None:
+            forecast["skip_below"] = skip_below
         answer = self.holdout.gate(
             question,
             at_least=least,
             differing=differing,
+            **forecast,
             why=why or f"{candidate} against {against}",
             asked_by=asked_by,
             request_key=request_key,
@@ -189,7 +216,46 @@ class EvalGate:
             together=answer.left.together,
             repeated=answer.repeated,
             holds_for="items like these" if self._is_of_population(answer) else "these items",
+            tried=answer.recorded.status != "not tried",
+            forecast=answer.forecast,
+            level=answer.level,
+            next_gain=None if dev is None else self._next_gain(scorer, dev.differing),
         )
+
+    def next_items(self, name: str, *, score: str | None = None) -> list[ItemId]:
+        """The development items that a candidate is to be run on next; none: run no more of them.
+
+        They are items that the incumbent has development scores of: first a quarter, then half,
+        then all, as long as the candidate does well enough. Looks at development items are free.
+        One that does not is stopped: the ledger lists it as not tried, so that later forecasts know
+        of it, and its protected items need not be run.
+        """
+        scorer = self._scorer(score)
+        column, opponent = name + _suffix(scorer), self.opponent(None, scorer) + _suffix(scorer)
+        items = self._dev.wanted(column, opponent)
+        result = self._dev.result(column, opponent)
+        if not items and result is not None and result.rows < len(self._dev.of(opponent)):
+            text = f"difference({identifier(column)}, {identifier(opponent)})"
+            self.holdout.development.stop(text, result)
+        return items
+
+    @property
+    def _dev(self) -> Development:
+        return Development(self.holdout.development)
+
+    def _keep_dev(self, name: str, dev: Any, how: HowToRead) -> None:
+        for scorer, range_ in self._ranges.items():
+            reading = how if scorer is None else how | HowToRead(score=scorer)
+            given = self._of_scorer(dev, scorer)
+            self._dev.keep(name + _suffix(scorer), given, self.key, range_, **reading)
+
+    def _next_gain(self, scorer: str | None, differing: float) -> float | None:
+        """The gain that the next comparison shows 4 times in 5 without a forecast, if scores are
+        right or wrong and as many of them differ."""
+        level, _ = self.levels
+        if self._ranges[scorer] is not None or level <= 0.0:
+            return None
+        return gate_gain(self.holdout.rows, min(1.0, differing), math.log(min(1.0, level)))
 
     def _is_of_population(self, answer: Answer) -> bool:
         """Whether an answer is about the population that the items are drawn from."""
@@ -228,9 +294,19 @@ class EvalGate:
         *,
         score: str | None = None,
         differing: float | None = None,
+        expect: float | None = None,
+        skip_below: float | None = None,
     ) -> Verdict:
         """Compare a candidate with the incumbent, and put it in its place if it is shown."""
-        verdict = self.compare(candidate, None, min_gain, score=score, differing=differing)
+        verdict = self.compare(
+            candidate,
+            None,
+            min_gain,
+            score=score,
+            differing=differing,
+            expect=expect,
+            skip_below=skip_below,
+        )
         if verdict.promote:
             self.promote(candidate, why=f"{verdict.claim}, receipt {verdict.receipt[:12]}")
         return verdict

@@ -26,6 +26,10 @@ class Verdict:
     be (None: no number was declared). `unmatched` items had no score of the candidate, and counted
     as wrong. A `repeated` verdict was given before, and is free. It `holds_for` "items like these",
     a population that they are drawn from, or for "these items" alone.
+
+    `forecast` is how likely it was said to be shown, by development scores or a stated number, and
+    `level` what it was decided at; it was not `tried` if the forecast was below `skip_below`.
+    `next_gain` is what the next comparison shows 4 times in 5, if it comes without a forecast.
     """
 
     candidate: str
@@ -42,6 +46,10 @@ class Verdict:
     together: str
     holds_for: str
     repeated: bool = False
+    tried: bool = True
+    forecast: float | None = None
+    level: float | None = None
+    next_gain: float | None = None
 
     @property
     def promote(self) -> bool:
@@ -55,7 +63,9 @@ class Verdict:
 
     @property
     def status(self) -> str:
-        """shown, or not shown."""
+        """shown, not shown or not tried."""
+        if not self.tried:
+            return "not tried"
         return "shown" if self.shown else "not shown"
 
     def to_dict(self) -> dict[str, Any]:
@@ -77,13 +87,25 @@ class Verdict:
         return f"{self.candidate} {margin}{where}{rows}"
 
     @property
+    def _forecasts(self) -> list[str]:
+        """What was said before, and what the next one can show."""
+        if self.forecast is None:
+            return []
+        decided = f"decided at level {self.level:.2g}" if self.tried else "so nothing was charged"
+        said = [f"forecast {100 * self.forecast:.3g} %, {decided}"]
+        if self.next_gain is not None:
+            gain = f"{100 * self.next_gain:.2g} points"
+            said.append(f"the next without a forecast shows {gain} 4 times in 5")
+        return said
+
+    @property
     def _counted(self) -> str:
         remaining = "" if self.left is None else f", {plural(self.left, 'candidate')} left"
         return f"look {self.looks:,}{remaining}"
 
     def __str__(self) -> str:
-        headline = f"promote: {self.claim}" if self.promote else f"not shown: that {self.claim}"
-        facts = [headline, f"for {self.holds_for}", self.together, self._counted]
+        headline = f"promote: {self.claim}" if self.promote else f"{self.status}: that {self.claim}"
+        facts = [headline, f"for {self.holds_for}", self.together, self._counted, *self._forecasts]
         if self.unmatched:
             facts.append(f"{plural(self.unmatched, 'item')} without a score counted as wrong")
         if self.repeated:
@@ -99,11 +121,12 @@ class Verdict:
     def to_markdown(self) -> str:
         """A table for the summary of a job."""
         rows = {
-            "verdict": "**promote**" if self.promote else "**not shown**",
+            "verdict": "**promote**" if self.promote else f"**{self.status}**",
             "claim": self.claim,
             "holds for": self.holds_for,
             "together": self.together,
             "looks": self._counted,
+            **({"forecast": "; ".join(self._forecasts)} if self._forecasts else {}),
             "items without a score": f"{self.unmatched:,}",
             "receipt": f"`{self.receipt}`",
         }

@@ -28,14 +28,15 @@ _TIGHTER = "a tighter declared range of its values would help more than more row
 class Answer(float):
     """The released value. Behaves as a float; everything else is an attribute.
 
-    `status` is answered, confirmed, not confirmed, shown, not shown, no promise, says nothing or
-    repeated; `bound` is what a one-sided claim is about; `cost` is in nats (0 for a repeat), and
-    `bits` is the length of a described question, None for others; `n` is how many rows it is about,
-    or of a group whose size is rounded the least and the most, and `missing` how many were left out
-    of them for want of a value; `left` is the budget after this
-    answer, for more questions like it; `number` is its line of the ledger, and `receipt` the hash
-    of the entry that tells it; `parts` are the looks that it follows from, if it is no look itself.
-    One that says nothing has no `value`: it calculates as NaN, and `float()` of it is refused.
+    `status` is answered, confirmed, not confirmed, shown, not shown, not tried, no promise, says
+    nothing or repeated; `bound` is what a one-sided claim is about, and `forecast` how likely a
+    gate was said to be shown; `cost` is in nats (0 for a repeat), and `bits` is the length of a
+    described question, None for others; `n` is how many rows it is about, or of a group whose size
+    is rounded the least and the most, and `missing` how many were left out of them for want of a
+    value; `left` is the budget after this answer, for more questions like it; `number` is its line
+    of the ledger, and `receipt` the hash of the entry that tells it; `parts` are the looks that it
+    follows from, if it is no look itself. One that says nothing has no `value`: it calculates as
+    NaN, and `float()` of it is refused.
     """
 
     __slots__ = ("advice", "better", "left", "parts", "recorded", "repeated")
@@ -175,6 +176,29 @@ class Answer(float):
         return 0.0 if self.repeated else self.recorded.charge
 
     @property
+    def forecast(self) -> float | None:
+        """How likely a gate was said to be shown, before it was tried; None where nobody did."""
+        return None if self._foreseen is None else self._foreseen[0]
+
+    @property
+    def level(self) -> float | None:
+        """The level that a gate with a forecast was decided at."""
+        return None if self._foreseen is None else self._foreseen[1]
+
+    @property
+    def _foreseen(self) -> tuple[float, float] | None:
+        forecasts = (each.forecast for each in (self.recorded, *self.parts))
+        return next((each for each in forecasts if each is not None), None)
+
+    @property
+    def _forecast_text(self) -> str:
+        decided = self.recorded.status != "not tried"
+        then = (
+            f"decided at level {self.level:.2g}" if decided else "so nothing was asked or charged"
+        )
+        return f"forecast {100 * (self.forecast or 0.0):.3g} %, {then}"
+
+    @property
     def assumes(self) -> str:
         """What the interval rests on, in words."""
         terms, recorded = self.left.terms, self.recorded
@@ -190,7 +214,7 @@ class Answer(float):
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
         return {
-            "number": self.number,
+            "number": self.recorded.number,
             "question": self.question,
             "status": self.status,
             "value": self.value,
@@ -207,6 +231,8 @@ class Answer(float):
             "bound": self.bound,
             "why": self.why,
             "cost": self.cost,
+            "forecast": self.forecast,
+            "level": self.level,
             "receipt": self.receipt,
             "assumes": self.assumes,
             "rows": self.left.terms.rows,
@@ -229,8 +255,9 @@ class Answer(float):
             *([self.recorded.length] if self.bits is not None else []),
             self.left.together,
             self.of_rows,
-            f"question {self.number:,}",
+            *([] if self.recorded.number is None else [f"question {self.number:,}"]),
             self._more,
+            *([] if self.forecast is None else [self._forecast_text]),
             *([_TIGHTER] if advice else []),
             *([self.recorded.outlook] if self.recorded.outlook else []),
             *([self.advice] if self.advice else []),

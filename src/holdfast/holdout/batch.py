@@ -191,12 +191,15 @@ def _mechanism_for(transcript: Transcript, wish: Wish) -> Mechanism:
     """The one that answers a wish without a description."""
     if wish.claim is None:
         return transcript.mechanism
-    return require_claims(transcript, gated=wish.gated)
+    return require_claims(transcript, gated=wish.gated, forecast=wish.forecast is not None)
 
 
-def require_claims(transcript: Transcript, *, gated: bool = False) -> Checker:
+def require_claims(
+    transcript: Transcript, *, gated: bool = False, forecast: bool = False
+) -> Checker:
     """What checks, or gates, beside the ledger's mechanism; refused where nothing does."""
-    mechanism = transcript.gate if gated else transcript.checker
+    gate = transcript.forecast_gate if forecast else transcript.gate
+    mechanism = gate if gated else transcript.checker
     if mechanism is None:
         kind = kind_of(transcript.opening.mechanism["name"])
         if kind.refuses_checks is None:

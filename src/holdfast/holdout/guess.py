@@ -16,6 +16,7 @@ from holdfast.errors import InvalidArgument
 from holdfast.holdout.protected import is_readable
 from holdfast.ledger.entries import Opening
 from holdfast.ledger.identity import is_protected
+from holdfast.mechanisms.mechanism import ForecastGrounds
 from holdfast.question.row import GRID, RowValue, row_value
 from holdfast.statistics.entry import Table
 from holdfast.statistics.mean import GroupMean
@@ -40,7 +41,8 @@ class Guess:
     """What the analyst guesses: a number for each question, every part from other rows, or nothing.
 
     With a `side` the number is a bound that is claimed, and what is `gated` is to be shown beyond
-    it; `differing` is the share of rows that are said to differ. Read once: a table to guess from
+    it; `differing` is the share of rows that are said to differ, and `forecast` what is said of how
+    likely it is to be shown. Read once: a table to guess from
     is opened once, whatever it is used for.
     """
 
@@ -49,6 +51,7 @@ class Guess:
     side: Side | None = None
     gated: bool = False
     differing: float | None = None
+    forecast: ForecastGrounds | None = None
 
     @property
     def verb(self) -> Verb:

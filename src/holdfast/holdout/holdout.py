@@ -14,6 +14,7 @@ from holdfast.holdout.attach import Bringing, attach_column, differing, promote_
 from holdfast.holdout.budget import Budget
 from holdfast.holdout.coalesce import Waiting, answered_together
 from holdfast.holdout.desk import Desk
+from holdfast.holdout.forecast import DevFiles
 from holdfast.holdout.options import takes
 from holdfast.holdout.request import width_in_units
 from holdfast.holdout.verbs import Boarding, Verbs
@@ -144,6 +145,11 @@ class Holdout(Verbs):
     def boarding(self) -> Boarding:
         """What its ledger says of a leaderboard: see `holdfast.Leaderboard`."""
         return Boarding(self._desk)
+
+    @property
+    def development(self) -> DevFiles:
+        """Scores on development items, beside its ledger: see `holdfast.EvalGate`."""
+        return DevFiles(self._desk)
 
     def search(self, name: str, space: Any = None, **declared: Unpack[Declaring]) -> Search:
         """A search space: exact scores of its configurations, all true together.

@@ -73,6 +73,48 @@ class _Claiming(TypedDict, total=False):
     ]
 
 
+class _Expecting(TypedDict, total=False):
+    expect: Annotated[
+        float | None,
+        VerbOption(
+            "Of a gate: how likely you think it is to be shown, such as 0.3. A good number shows "
+            "more; a bad one costs a little, and promises nothing wrongly.",
+            "P",
+        ),
+    ]
+
+
+class _DevCounts(TypedDict, total=False):
+    dev: Annotated[
+        Sequence[int] | None,
+        VerbOption(
+            "Of a gate of a difference: on how many other rows the first was better, on how many "
+            "worse, and of how many, such as [40, 10, 1000]. None of them may be protected.",
+            "BETTER,WORSE,ROWS",
+        ),
+    ]
+
+
+class _DevGiven(TypedDict, total=False):
+    dev: Annotated[
+        Any,
+        VerbOption(
+            "Of a gate of a difference: on how many other rows the first was better, on how many "
+            "worse, and of how many, such as 40,10,1000; of a file of scores: a file with those of "
+            "the candidate on other items. None of them may be protected.",
+            "BETTER,WORSE,ROWS|FILE",
+        ),
+    ]
+    skip_below: Annotated[
+        float | None,
+        VerbOption(
+            "Do not try what is forecast to be shown less likely than this, such as 0.02: nothing "
+            "is charged.",
+            "P",
+        ),
+    ]
+
+
 class _Width(TypedDict, total=False):
     tolerance: Annotated[
         float | None,
@@ -121,7 +163,7 @@ class CheckSent(_Restricting, _Judging, _Claiming, _Width, _Keeping, AcceptOptio
     """Options of a check that is sent to a service."""
 
 
-class GateSent(_Restricting, _Claiming, _Keeping):
+class GateSent(_Restricting, _Claiming, _Expecting, _DevCounts, _Keeping):
     """Options of a gate that is sent to a service."""
 
 
@@ -129,7 +171,7 @@ class BatchSent(_Width, _Keeping, AcceptOption):
     """Options of several questions that are sent to a service together."""
 
 
-class CostOptions(_Restricting, _Judging, _Claiming, _Width):
+class CostOptions(_Restricting, _Judging, _Claiming, _Expecting, _DevCounts, _Width):
     """Options of what a question would cost."""
 
 
@@ -153,7 +195,7 @@ class CheckOptions(_Restricting, _Judging, _Claiming, _Width, _Keeping, _Differi
     """Options of a check."""
 
 
-class GateOptions(GateSent, _Differing, _Signing):
+class GateOptions(_Restricting, _Claiming, _Expecting, _DevGiven, _Keeping, _Differing, _Signing):
     """Options of a gate."""
 
 

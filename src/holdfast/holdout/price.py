@@ -122,9 +122,11 @@ class Cost:
         if self.repeated:
             return f"{self.question}: asked before, so repeating it is free"
         if self.candidates is not None:
+            # Where it is forecast to be shown, that is the cheaper of the two.
+            shown = "less if it is" if self.most == self.least else f"{self.most:.3g} if it is"
             return (
                 f"{self.question}: takes one candidate, with {self.candidates} now; costs "
-                f"{self.least:.3g} nats if it is not shown and {self.most:.3g} if it is"
+                f"{self.least:.3g} nats if it is not shown and {shown}"
             )
         if self.bits is None:
             return f"{self.question}: {self._width}; costs {self._price}"

@@ -17,7 +17,7 @@ from holdfast.holdout.desk import Desk
 from holdfast.holdout.guess import Guess, averages
 from holdfast.ledger.entries import Opening
 from holdfast.mechanisms.catalogue import kind_of
-from holdfast.mechanisms.mechanism import Wish, about
+from holdfast.mechanisms.mechanism import ForecastGrounds, Wish, about
 from holdfast.question.expression import ColumnType
 from holdfast.question.parse import reads_alike
 from holdfast.statistics.bind import Question, bind, read_question
@@ -45,6 +45,7 @@ __all__ = [
     "claim_grounds",
     "claimed",
     "described_question",
+    "gate_wish",
     "is_describable",
     "one_answer_of",
     "plays_of",
@@ -358,16 +359,17 @@ class ClaimGrounds:
     """What is public about claims of a question: how it is answered instead, and its spread.
 
     `described` finds the question by its description, once it is needed; `moment` is a guess of
-    the second moment.
+    the second moment, and `forecast` what a gate's forecast rests on.
     """
 
     gated: bool = False
     described: Callable[[], DescribedQuestion | DescribedParts | None] = lambda: None
     moment: float | None = None
+    forecast: ForecastGrounds | None = None
 
     def of(self, wish: Wish) -> Wish:
         """A claim of a part, on these grounds."""
-        return replace(wish, gated=self.gated, moment=self.moment)
+        return replace(wish, gated=self.gated, moment=self.moment, forecast=self.forecast)
 
 
 def claim_grounds(desk: Desk, question: Bound, guess: Guess) -> ClaimGrounds:
@@ -375,7 +377,7 @@ def claim_grounds(desk: Desk, question: Bound, guess: Guess) -> ClaimGrounds:
     if guess.verb == "ask":
         return ClaimGrounds()
     moment = _moment(desk, question, guess)
-    return ClaimGrounds(guess.gated, partial(ruled, desk, question), moment)
+    return ClaimGrounds(guess.gated, partial(ruled, desk, question), moment, guess.forecast)
 
 
 def _moment(desk: Desk, question: Bound, guess: Guess) -> float | None:
@@ -422,14 +424,21 @@ def claimed(part: Subquestion, t: float, tolerance: float | None) -> Wish:
     return replace(wish, claim=claim, narrow=tolerance is None, stated=True)
 
 
+def gate_wish(desk: Desk, question: Bound, guess: Guess) -> Wish | None:
+    """The wish that a gate puts first; None if the ledger has its answer already."""
+    side, bound = guess.side, guess.of(0)
+    (part,) = next(play_of(question, bound, 0.5, once=desk.once, side=side, verb="gate"))
+    wish = claim_grounds(desk, question, guess).of(claimed(part, 0.5, None))
+    return None if desk.stored(wish) is not None else wish
+
+
 def require_enough_differing(desk: Desk, question: Bound, guess: Guess) -> None:
     """Refuse a gate that so few differing rows, a public number, cannot show whatever they say."""
     bound, share = guess.of(0), _moment(desk, question, guess)
     if share is None or bound is None or guess.side is None:
         return
-    (part,) = next(play_of(question, bound, 0.5, once=desk.once, side=guess.side, verb="gate"))
-    wish = replace(claimed(part, 0.5, None), gated=True, moment=share)
-    if desk.stored(wish) is not None:
+    wish = gate_wish(desk, question, guess)
+    if wish is None:
         return
     _, (offer,) = desk.offers([wish], desk.transcript.committed)
     terms, margin = desk.transcript.terms, bound if guess.side == "at least" else -bound

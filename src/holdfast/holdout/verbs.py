@@ -22,6 +22,7 @@ from holdfast.holdout.ask import (
 )
 from holdfast.holdout.batch import Body
 from holdfast.holdout.desk import Desk
+from holdfast.holdout.forecast import forecast_grounds, not_tried, on_side_of_claim
 from holdfast.holdout.groups import Distribution, Groups, cost_of_discovering, groups_for, knowing
 from holdfast.holdout.guess import Guess, guess_of, guessed_number, require_one_claim
 from holdfast.holdout.options import (
@@ -208,7 +209,11 @@ class Verbs:
         elif at_most is not None or at_least is not None:
             require_one_claim("check", guess, at_most, at_least)
         rows = partial(self._desk.other_rows, compared=False)
-        claim = replace(guess_of(rows, guess, at_most, at_least), gated=gate)
+        claim = replace(
+            guess_of(rows, guess, at_most, at_least),
+            gated=gate,
+            forecast=forecast_grounds(options, gated=gate),
+        )
         question = self._worded(question, options, by)
         with self._desk.store.guard:
             self._desk.refresh()
@@ -224,7 +229,7 @@ class Verbs:
             part = width.part_of([member for _, member in bound.members], rows)
             return cost_of(self._desk, bound, claim.each(len(bound.members)), part)
         single = one_answer_of(bound)
-        part = width.part_of([single], rows)
+        part, claim = width.part_of([single], rows), on_side_of_claim(claim, single)
         if claim.side is None:
             require_telling(self._desk, [single], claim, part)
         return cost_of(self._desk, single, claim, part)
@@ -336,17 +341,27 @@ class Verbs:
         """Is it shown to be more than `at_least`, or less than `at_most`?
 
         *Shown* claims that side; *not shown* says nothing, and is nearly free. `differing` is as
-        for `check`; of two columns that were attached with their values it is known. The other
-        options are those of `ask`.
+        for `check`; of two columns that were attached with their values it is known.
+
+        A forecast shows more: `dev` is how a difference came out on other rows (how many of them
+        better, how many worse, and how many in all; or the scores of both, in order or by item),
+        none of which may be protected, and `expect` how likely you think it is to be shown. With
+        `skip_below` what is forecast to be less likely is "not tried", and nothing is charged. The
+        other options are those of `ask`.
         """
-        guess = replace(self._claim("gate", None, options), gated=True)
+        forecast = forecast_grounds(options, gated=True)
+        guess = replace(self._claim("gate", None, options), gated=True, forecast=forecast)
         worded = self._worded(question, options)
         single = one_answer_of(bound_to(self._desk, worded, knowing(self._desk, None)))
+        guess = on_side_of_claim(guess, single)
         requests = CallTerms.of(options).requests(self._desk, [single], [None], guess)
         before = told_before(self._desk, [single], requests)
         if before is None:
             self._desk.refresh()
             require_enough_differing(self._desk, single, guess)
+            skipped = not_tried(self._desk, single, guess, requests[0], options.get("skip_below"))
+            if skipped is not None:
+                return skipped
             before = answers_to(self._desk, [single], requests, guess)
         (answer,) = before
         return answer

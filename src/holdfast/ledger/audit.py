@@ -38,7 +38,7 @@ from holdfast.ledger.store import Reader, look
 from holdfast.ledger.transcript import Transcript, checkpoint_of, informed
 from holdfast.mechanisms.catalogue import kind_of
 from holdfast.mechanisms.described import DESCRIBED, ground_of
-from holdfast.mechanisms.mechanism import Offer, Wish
+from holdfast.mechanisms.mechanism import ForecastGrounds, Offer, Wish
 from holdfast.mechanisms.reveal import REVEAL
 from holdfast.mechanisms.terms import Terms
 from holdfast.statistics.derived import is_single
@@ -403,7 +403,15 @@ def _wish_of(reserved: Asked, statistic: Statistic, terms: Terms) -> Wish:
     offer = reserved.offer
     width = terms.half_width if offer.tolerance is None else offer.tolerance
     moment = None if offer.prior is None else (offer.extra or {}).get("moment")
-    return Wish(statistic, width, offer.claim, offer.guess, follows=reserved.follows, moment=moment)
+    return Wish(
+        statistic,
+        width,
+        offer.claim,
+        offer.guess,
+        follows=reserved.follows,
+        moment=moment,
+        forecast=ForecastGrounds.of_offer(offer),
+    )
 
 
 def difference_of(offer: Offer, again: Offer) -> str | None:

@@ -279,7 +279,8 @@ class Recorded:
     be about, and of those that are `missing` from them; a score names the column of the `member` of
     its search; `symbols` are what crossed the door for its `event`. `reach` is how far from the
     sample's value the test of a claim may reach, `profile` its concentration, where that is not a
-    mean's, `alike` whether a claim's test is one for rows that are alike.
+    mean's, `alike` whether a claim's test is one for rows that are alike, `forecast` how likely a
+    gate was said to be shown, if it was, and its level.
     """
 
     number: int | None
@@ -312,6 +313,7 @@ class Recorded:
     missing: tuple[int, int] = (0, 0)
     event: str | None = None
     symbols: Symbols | None = None
+    forecast: tuple[float, float] | None = None
 
     @property
     def refuted(self) -> Refuted | None:
@@ -645,6 +647,7 @@ def recorded(
         alike=extra.get("alike"),
         event=None if offer.bits is None else extra.get("event"),
         symbols=tuple(symbol) if isinstance(symbol, list | tuple) else None,
+        forecast=offer.forecast,
     )
 
 

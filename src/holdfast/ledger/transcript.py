@@ -44,9 +44,11 @@ from holdfast.ledger.entries import (
     require_settled,
 )
 from holdfast.ledger.limits import alike
+from holdfast.ledger.untried import UNTRIED, Untried
 from holdfast.mechanisms.catalogue import built, claiming
 from holdfast.mechanisms.claims import CHECKS, GATES
 from holdfast.mechanisms.described import DESCRIBED
+from holdfast.mechanisms.forecast_gates import FORECAST_GATES
 from holdfast.mechanisms.mechanism import Answered, Checker, Mechanism, Symbol, Wish
 from holdfast.mechanisms.terms import Account, Terms
 from holdfast.statistics.description import columns_read
@@ -232,6 +234,7 @@ class Transcript:
         self._kept = (1, 0)  # entries, and answers here, that a checkpoint has folded
         self.checker: Checker | None = None  # what checks guesses, if anything does
         self.gate: Checker | None = None  # what gates, likewise
+        self.forecast_gate: Checker | None = None  # what gates with a forecast
         self.describing: Mechanism | None = None  # what answers described questions, if anything
         self.attached = Attachments()
         self.dictionaries = Dictionaries()
@@ -431,7 +434,8 @@ class Transcript:
     @property
     def mechanisms(self) -> Mapping[str, Mechanism]:
         """Mechanisms that may have written to this ledger, by the names it calls them."""
-        mechanisms = (self.mechanism, self.checker, self.gate, self.describing)
+        claims = (self.checker, self.gate, self.forecast_gate)
+        mechanisms = (self.mechanism, *claims, self.describing)
         last = last_to_answer(self.account, self.mechanism)
         every = (*mechanisms, *self.dictionaries.mechanisms, last)
         return {each.name: each for each in every if each is not None}
@@ -469,6 +473,9 @@ class Transcript:
                 self.account = ended(self.account, body)
             case kind if kind in ATTACHING:
                 self._attach(seq, body)
+            case kind if kind == UNTRIED:
+                require_settled(self.pending, seq, "lists a gate that was not tried")
+                self.account = Untried.read(body).entered(self.account)
             case "search/1" | "final/1" | "search/2" | "final/2":
                 self._open_late(seq, body)
             case kind:
@@ -485,6 +492,7 @@ class Transcript:
         self.terms = opening.terms
         self.checker = claiming(opening.mechanism, opening.terms, CHECKS)
         self.gate = claiming(opening.mechanism, opening.terms, GATES)
+        self.forecast_gate = claiming(opening.mechanism, opening.terms, FORECAST_GATES)
         self.mechanism = built(opening.mechanism, opening.terms)
         self.describing = DESCRIBED if opening.terms.describes else None
 

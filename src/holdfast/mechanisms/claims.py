@@ -377,6 +377,16 @@ class Claims:
         claimed, unexpected = self.tally
         return getattr(account, claimed), getattr(account, unexpected)
 
+    def _prior_of(
+        self,
+        offer: Offer,  # noqa: ARG002 - all that matters is how many claims were before it
+        declared: Sequence[int] | None,
+        made: int,
+        unexpected: int,
+    ) -> float:
+        """The public weight of the unexpected symbol of an offer, given those before it."""
+        return self.prior(declared, made, unexpected)
+
     def _weight(self, prior: float) -> float:
         """The public weight of the symbol that claims."""
         return 1.0 - prior if self.expects_shown else prior
@@ -421,8 +431,8 @@ class Claims:
         """The claims of a batch in their order, each at the level that those before it leave."""
         standing = _Standing(**_extra(offers[0])["standing"])
         decided = []
-        for place in range(len(offers)):
-            prior = self.prior(standing.declared, standing.made, standing.unexpected)
+        for place, offer in enumerate(offers):
+            prior = self._prior_of(offer, standing.declared, standing.made, standing.unexpected)
             log_p = claim_log_level(standing.log_left, self._weight(prior), standing.nats)
             claims = shows(place, log_p)
             expected = claims == self.expects_shown

@@ -19,12 +19,14 @@ from holdfast.statistics.mean import KnownVariance
 from holdfast.statistics.statistic import Statistic
 from holdfast.theory.base.concentration import Concentration
 from holdfast.theory.base.intervals import Interval
+from holdfast.theory.leakage.forecasts import DevResult, Forecast
 
 __all__ = [
     "CONFIRMED",
     "Answered",
     "Checker",
     "Claim",
+    "ForecastGrounds",
     "Mechanism",
     "Offer",
     "Refuted",
@@ -81,6 +83,44 @@ class Refuted(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class ForecastGrounds:
+    """Grounds of a gate's forecast: counts on development rows, or a stated number, or both.
+
+    Counts are on the side of the claim: `better` rows speak for it, beyond its margin. `entered` is
+    the forecast that was made of them, once there is one: all of it is public before data are
+    touched.
+    """
+
+    dev: DevResult | None = None
+    stated: float | None = None
+    entered: Forecast | None = None
+
+    def entering(self, forecast: Forecast) -> ForecastGrounds:
+        """The grounds with what was made of them."""
+        return replace(self, entered=forecast)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for an offer."""
+        dev, entered = self.dev, self.entered
+        return {
+            "dev": None if dev is None else [dev.better, dev.worse, dev.rows],
+            "stated": self.stated,
+            "members": None if entered is None else list(entered.members),
+            "weight": None if entered is None else entered.weight,
+        }
+
+    @classmethod
+    def of_offer(cls, offer: Offer) -> ForecastGrounds | None:
+        """The grounds that an offer has; None for one without a forecast."""
+        body = (offer.extra or {}).get("forecast")
+        if body is None:
+            return None
+        dev = None if body["dev"] is None else DevResult(*body["dev"])
+        entered = Forecast(body["weight"], tuple(body["members"]))
+        return cls(dev, body["stated"], entered)
+
+
+@dataclass(frozen=True, slots=True)
 class Wish:
     """Wish of the analyst: a statistic, the half-width, and for a check what is claimed of it.
 
@@ -88,7 +128,8 @@ class Wish:
     same cost. `stated` tells that the claim is the analyst's own, and not a way to ask, which has
     to be answered; `gated`, that it is to be shown. A wish that `follows` a claim that was not
     confirmed asks what is true instead. `moment` is a public guess of the second moment of what a
-    claim is about, in units where its range is [-1, 1]. `keyless` tells that the question reads
+    claim is about, in units where its range is [-1, 1]; `forecast` what a gate's forecast rests on.
+    `keyless` tells that the question reads
     nothing that was made for single keys, so that the ledger's key does not make rows unlike.
     """
 
@@ -103,6 +144,7 @@ class Wish:
     follows: Refuted | None = None
     moment: float | None = None
     keyless: bool = False
+    forecast: ForecastGrounds | None = None
 
     def of_alike_rows(self, terms: Terms) -> bool:
         """Whether the rows are alike for its question."""
@@ -160,6 +202,13 @@ class Offer:
         if self.log_p is None or self.radius is None:
             raise TypeError(f"the offer of question {self.number} says nothing about the sample")
         return self.log_p, self.radius
+
+    @property
+    def forecast(self) -> tuple[float, float] | None:
+        """How likely it was said to be shown, and its level; None for a gate without a forecast."""
+        if self.prior is None or self.log_p is None or "forecast" not in (self.extra or {}):
+            return None
+        return self.prior, math.exp(self.log_p)
 
     def to_dict(self) -> dict[str, Any]:
         plain = {name: getattr(self, name) for name in self.__slots__}

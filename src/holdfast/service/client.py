@@ -31,6 +31,7 @@ from holdfast.ledger.view import LedgerView
 from holdfast.mechanisms.catalogue import built, claiming
 from holdfast.mechanisms.claims import CHECKS
 from holdfast.mechanisms.described import recorded_rule, rule_from
+from holdfast.mechanisms.forecast_gates import FORECAST_GATES
 from holdfast.mechanisms.terms import Account, Terms
 from holdfast.question.bounds import Range
 from holdfast.question.columns import Schema
@@ -109,7 +110,7 @@ class ServedBoard:
 
 
 _INTERVALS = ("interval", "range", "revealed")
-_PAIRS = ("symbols", "claim", "rows", "missing")
+_PAIRS = ("symbols", "claim", "rows", "missing", "forecast")
 
 
 class Promised:
@@ -157,8 +158,13 @@ def recorded_from(body: Mapping[str, Any]) -> Recorded:
 
 
 def carried_budget(budget: Budget) -> dict[str, Any]:
-    """What a budget is made of, beside what was declared."""
-    return {"account": budget.account.to_dict(), "kinds": list(budget.kinds)}
+    """What a budget is made of, beside what was declared.
+
+    What forecasts remember is long, and no budget depends on it.
+    """
+    account = budget.account.to_dict()
+    account["memory"].pop(FORECAST_GATES.name, None)
+    return {"account": account, "kinds": list(budget.kinds)}
 
 
 def carried_answer(answer: Answer) -> dict[str, Any]:

@@ -86,6 +86,8 @@ class Asking:
     guess: float | None = None
     at_most: float | None = None
     at_least: float | None = None
+    expect: float | None = None
+    dev: tuple[int, ...] | None = None
     tolerance: float | None = None
     half_width: float | None = None
     why: str | None = None
@@ -97,7 +99,7 @@ class Asking:
     def of(cls, verb: AskingVerb, options: Mapping[str, Any]) -> Asking:
         """A verb with its options, as they came over the wire; None says nothing."""
         given = {name: value for name, value in options.items() if value is not None}
-        given |= {name: tuple(given[name]) for name in ("by", "bounds") if name in given}
+        given |= {name: tuple(given[name]) for name in ("by", "bounds", "dev") if name in given}
         asking = cls(verb=verb, **given)
         if verb == "check" and len(asking.claim) != 1:
             raise InvalidArgument("a check takes one of guess, at_most and at_least.")
@@ -137,14 +139,15 @@ class Asking:
         """Ask it alone."""
         terms, question = ("why", "asked_by", "request_key"), self.read
         if self.verb == "gate":
-            return holdout.gate(question, **self._options(*terms))  # type: ignore[arg-type]
+            options = self._options(*terms, "expect", "dev")
+            return holdout.gate(question, **options)  # type: ignore[arg-type]
         put: Callable[..., Reply] = holdout.ask if self.verb == "ask" else holdout.check
         return put(question, **self._options(*terms, "tolerance", "half_width"))
 
     def cost_of(self, holdout: Holdout) -> Cost:
         """What it would cost; nothing is asked."""
-        width = self._options("tolerance", "half_width")
-        return holdout.cost(self.read, gate=self.verb == "gate", **width)
+        options = self._options("tolerance", "half_width", "expect", "dev")
+        return holdout.cost(self.read, gate=self.verb == "gate", **options)
 
     def waiting(self, question: Question) -> Waiting:
         """The same, to be put with what others ask."""

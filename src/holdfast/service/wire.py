@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal, TypeAlias, TypedDict, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
@@ -60,6 +61,9 @@ _LONGEST = 10_000
 _Text: TypeAlias = Annotated[str, Field(max_length=_LONGEST)]
 _Number: TypeAlias = Annotated[float, Field(allow_inf_nan=False)]
 _Pair: TypeAlias = Annotated[list[_Number], Field(min_length=2, max_length=2)]
+_Counts: TypeAlias = Annotated[
+    list[Annotated[int, Field(ge=0, le=10**9)]], Field(min_length=3, max_length=3)
+]
 
 
 def wire_type(kind: Any, option: VerbOption, longest: int | None = None) -> Any:
@@ -77,6 +81,7 @@ def wire_type(kind: Any, option: VerbOption, longest: int | None = None) -> Any:
         Bounds: _Pair | None,
         By | None: Annotated[list[text], Field(max_length=2)] | None,
         Better | None: Better | None,
+        Sequence[int] | None: _Counts | None,
     }
     return Annotated[read[kind], Field(description=option.help)]
 
