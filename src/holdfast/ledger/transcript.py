@@ -469,7 +469,7 @@ class Transcript:
                 self.account = ended(self.account, body)
             case kind if kind in ATTACHING:
                 self._attach(seq, body)
-            case "search/1" | "final/1" | "search/2" | "final/2":
+            case "search/1" | "final/1" | "search/2" | "final/2" | "winner/1":
                 self._open_late(seq, body)
             case kind:
                 raise LedgerTampered(
