@@ -27,7 +27,8 @@ from holdfast.errors import (
     LedgerTampered,
 )
 from holdfast.holdout.holdout import Holdout
-from holdfast.holdout.search import Search, space_of
+from holdfast.holdout.search import Search
+from holdfast.holdout.space import space_of
 from holdfast.ledger.audit import audit
 from holdfast.ledger.chain import chained
 from holdfast.ledger.dictionaries import Dictionary

@@ -267,7 +267,7 @@ class Answer(float):
     def _more(self) -> str:
         """What else can be asked: there is no end to what is described, or declared."""
         if self.recorded.member is not None:
-            return "any number of scores"
+            return "any number of scores" if self.bits is not None else self.recorded.member
         if self.bits is not None and self.recorded.mechanism in (DESCRIBED.name, None):
             return "any number of such questions"
         gated = self.recorded.request.verb == "gate"

@@ -15,6 +15,7 @@ from holdfast.mechanisms.catalogue import kind_of
 from holdfast.mechanisms.described import DESCRIBED
 from holdfast.mechanisms.mechanism import Checker, Mechanism, Offer, Wish
 from holdfast.mechanisms.terms import WHOLE_RANGE, Account, Terms
+from holdfast.mechanisms.winner import WinnerQuestion
 from holdfast.question.row import RowValue
 from holdfast.statistics.description import DescribedParts, DescribedQuestion
 from holdfast.statistics.recorded import is_named
@@ -160,6 +161,8 @@ def rows_of(question: Statistic) -> tuple[RowValue, ...]:
     """What an engine has to compute for a question."""
     if is_described(question):
         return question.look.rows
+    if isinstance(question, WinnerQuestion):
+        return question.conditions
     row = summed(question)
     return () if row is None else (row,)
 

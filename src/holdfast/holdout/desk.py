@@ -409,7 +409,7 @@ class Desk:
 
     def _again(self, by: Mechanism, wanted: Mapping[str, Wish], offer: Offer) -> Statistic:
         """The question that the ledger knows by an offer."""
-        if offer.bits is not None:
+        if offer.bits is not None or self.transcript.dictionaries.of(by.name) is not None:
             return offered_again(self.transcript, self.ground, by, offer)
         text = offer.question
         return wanted[text].question if text in wanted else read_again(text, self.table)

@@ -4,15 +4,18 @@ The configurations are declared before any of them is scored. A candidate is mad
 not protected, at one of the configurations, and what it predicts for the protected rows is attached
 under the configuration's own name, once. So there are as many scores as configurations, whoever
 looks at them and whatever chooses the next: each is at 1/N of the search's level (Theorem O').
+
+With `tell="winner"` nothing is scored until all candidates are there; then the best one is told,
+with the cell of its score, and nothing of the others (Theorem S). That takes no share, and leaks a
+few nats: the fewer, the better cross-validation on other rows foresaw it.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from hashlib import sha256
-from typing import Any, TypedDict, Unpack
+from typing import Any, Literal, TypedDict, Unpack, get_args
 
 from holdfast import require
 from holdfast.data.attached import Fields, column_values
@@ -27,12 +30,22 @@ from holdfast.holdout.desk import Desk
 from holdfast.holdout.guess import Guess
 from holdfast.holdout.options import takes
 from holdfast.holdout.price import Cost, cost_of
+from holdfast.holdout.space import Space, space_of
 from holdfast.ledger.attachments import AttachedColumn, Origin
-from holdfast.ledger.chain import canonical, now
-from holdfast.ledger.dictionaries import LAST_LOOK, Dictionary, late_question
+from holdfast.ledger.chain import now
+from holdfast.ledger.dictionaries import (
+    LAST_LOOK,
+    Dictionary,
+    candidates_question,
+    late_question,
+    share_of,
+)
 from holdfast.ledger.entries import Recorded
+from holdfast.ledger.transcript import informed
 from holdfast.mechanisms.catalogue import kind_of
 from holdfast.mechanisms.dictionary import after_opening, stake_in
+from holdfast.mechanisms.mechanism import Wish
+from holdfast.mechanisms.winner import CvScores
 from holdfast.question.bounds import Range
 from holdfast.question.declaring import bounds_pair
 from holdfast.question.expression import ColumnType
@@ -47,116 +60,11 @@ __all__ = [
     "Declaring",
     "Search",
     "SearchCost",
-    "Space",
+    "Tell",
     "cost_of_search",
     "opened_search",
     "require_late",
-    "space_of",
 ]
-
-
-# Search spaces: finitely many configurations, each known by its place among all of them.
-#
-# A configuration is plain, as JSON has it: what trains a model from it is not part of it. The
-# digest of a space says which configurations it has, so that the same can be named again.
-
-
-@dataclass(frozen=True, slots=True)
-class Space:
-    """`size` configurations: numbered, listed, or all combinations of what `axes` list.
-
-    Listed ones are one axis without a name. Values are told apart by their canonical texts.
-    """
-
-    size: int
-    axes: Mapping[str | None, Mapping[str, int]] | None = None
-
-    @property
-    def digest(self) -> str | None:
-        """Which configurations there are; None where they are numbered."""
-        if self.axes is None:
-            return None
-        listed = [[name, list(places)] for name, places in self.axes.items()]
-        return sha256(canonical({"space": listed}).encode()).hexdigest()
-
-    def place_of(self, configuration: Any) -> int:
-        """The number of a configuration, from 0; refused if it is none of the space."""
-        if self.axes is None:
-            return require.integer_between("configuration", configuration, 0, self.size - 1)
-        if None in self.axes:
-            return self._place(None, configuration)
-        if not isinstance(configuration, Mapping) or configuration.keys() != self.axes.keys():
-            raise InvalidArgument(
-                f"configuration is {configuration!r}; the space needs one value for each of "
-                f"{', '.join(map(str, self.axes))}."
-            )
-        place = 0
-        for name, places in self.axes.items():
-            place = place * len(places) + self._place(name, configuration[name])
-        return place
-
-    def _place(self, axis: str | None, value: Any) -> int:
-        places = (self.axes or {})[axis]
-        place = places.get(_text(value))
-        if place is None:
-            what = "configuration" if axis is None else f"{axis} of the configuration"
-            raise InvalidArgument(
-                f"{what} is {value!r}, which is none of the {len(places):,} that were declared; "
-                "open another search for it."
-            )
-        return place
-
-
-def space_of(space: Any, size: int | None) -> Space:
-    """A space as somebody declares it: a list, values for each parameter, or its size alone."""
-    if (space is None) is (size is None):
-        raise InvalidArgument(
-            f"space is {'not ' if space is None else ''}given and size is {size!r}; a search needs "
-            "one of them: size=1000, or space={'depth': [2, 3], 'seed': range(10)}."
-        )
-    if space is None:
-        return Space(require.positive_integer("size", size))
-    if isinstance(space, Mapping):
-        named = {require.text("parameter", name): _axis(name, space[name]) for name in space}
-        axes: dict[str | None, Mapping[str, int]] = {name: named[name] for name in sorted(named)}
-    else:
-        axes = {None: _axis("space", space)}
-    if not axes:
-        raise InvalidArgument("space has no parameter; give values for at least one.")
-    return Space(math.prod(map(len, axes.values())), axes)
-
-
-def _axis(name: str, values: object) -> dict[str, int]:
-    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
-        raise InvalidArgument(f"{name} is {values!r}; it must list its values.")
-    texts = [_text(value) for value in values]
-    places = {text: place for place, text in enumerate(texts)}
-    if len(places) < len(texts) or not texts:
-        raise InvalidArgument(
-            f"{name} lists {len(texts):,} values, {len(places):,} of them different; list each "
-            "once, and at least one."
-        )
-    return places
-
-
-def _text(value: object) -> str:
-    """A value by which it is known in every process."""
-    try:
-        return canonical({"value": _plain(value)})
-    except (TypeError, ValueError):
-        raise InvalidArgument(
-            f"a configuration has the value {value!r}; it must be a number, text, True, False, "
-            "None, or a list or mapping of these. Name anything else by a text."
-        ) from None
-
-
-def _plain(value: Any) -> Any:
-    """Numbers of arrays are numbers, and tuples lists."""
-    if isinstance(value, Mapping):
-        return {require.text("parameter", name): _plain(each) for name, each in value.items()}
-    if isinstance(value, Sequence) and not isinstance(value, str | bytes):
-        return [_plain(each) for each in value]
-    return value.item() if hasattr(value, "item") and getattr(value, "ndim", 0) == 0 else value
 
 
 # What opening a search takes, told before it is opened.
@@ -205,11 +113,15 @@ _TYPES = (*_NUMBERS, ColumnType.TEXT, ColumnType.BOOLEAN)
 _COMPUTED = (ColumnType.FLOAT, ColumnType.BOOLEAN)
 
 
+Tell = Literal["all", "winner"]  # what is told of the scores of a search
+
+
 class Declaring(TypedDict, total=False):
     """What is declared of a search beside its name and its configurations."""
 
     size: int | None
     question: Question | Sequence[Question] | None
+    tell: Tell
     share: float
     computed: bool
     bounds: tuple[float, float] | None
@@ -248,19 +160,25 @@ def _proposed(desk: Desk, name: str, space: Space, said: Declaring) -> Dictionar
     for what, text in (("code", code), ("why", why), ("asked_by", asked_by)):
         if text is not None:
             require.text(what, text)
+    tells_winner = require.one_of("tell", get_args(Tell), said.get("tell", "all")) == "winner"
+    if tells_winner and "share" in said:
+        raise InvalidArgument(
+            f"share is {said['share']!r}, and a search that tells only its winner takes none of "
+            "the failure probability; leave it out."
+        )
     share = require.probability("share", said.get("share", SEARCH_SHARE))
     bounds, train = said.get("bounds"), said.get("train")
     wanted = Dictionary(
-        kind="search/2",
+        kind="winner/1" if tells_winner else "search/2",
         name=name,
         size=space.size,
         questions=(),
-        share=share,
+        share=0.0 if tells_winner else share,
         log_beta=0.0,
         nats=0.0,
         columns=len(desk.transcript.attached.columns),
         at="",
-        computed=require.flag("computed", said.get("computed", False)),
+        computed=require.flag("computed", said.get("computed", tells_winner)),
         bounds=None if bounds is None else bounds_pair(bounds),
         space=space.digest,
         train=None if train is None else fingerprint(desk.other_rows(train)),
@@ -276,10 +194,33 @@ def _declared_texts(
 ) -> tuple[str, ...]:
     """The questions in canonical words, the search's name standing for a configuration's column."""
     _require_free(desk, wanted)
+    if wanted.tells_winner:
+        return (_compared_by(desk, wanted, question).text,)
     texts = [_of_stand_in(desk, wanted, each).text for each in _several(question)]
     if len(set(texts)) < len(texts):
         raise InvalidArgument("question has the same question twice; declare each once.")
     return tuple(texts)
+
+
+def _compared_by(
+    desk: Desk, wanted: Dictionary, question: Question | Sequence[Question] | None
+) -> Mean:
+    """The share by which candidates are compared, about a column of the search's own name."""
+    asked = _several(question)
+    if len(asked) != 1:
+        raise InvalidArgument(
+            f"question has {len(asked):,} questions, and a search that tells only its winner "
+            f'compares by one: question="avg({wanted.name} = label)".'
+        )
+    refused: InvalidQuestion | None = None
+    bounded = wanted.bounds is not None
+    for type_ in (each for each in _COMPUTED if each in _NUMBERS or not bounded):
+        attached = _with_stand_in(desk, wanted, wanted.name, type_)
+        try:
+            return share_of(wanted, desk.opening, attached, asked[0], wanted.name)
+        except InvalidQuestion as error:
+            refused = refused or error
+    raise InvalidQuestion(f"{refused} Nothing was spent.")
 
 
 def _several(question: Question | Sequence[Question] | None) -> Sequence[Question]:
@@ -310,12 +251,19 @@ def _of_column(
     bounds: Range | None = None,
 ) -> DescribedQuestion:
     """The question about a column that is not attached yet."""
+    attached = _with_stand_in(desk, dictionary, name, type_, bounds)
+    return late_question(dictionary, desk.opening, attached, question, name)
+
+
+def _with_stand_in(
+    desk: Desk, dictionary: Dictionary, name: str, type_: ColumnType, bounds: Range | None = None
+) -> dict[str, AttachedColumn]:
+    """The columns there are, and one that is not attached yet."""
     declared = bounds or dictionary.bounds
     origin: Origin = "computed" if dictionary.computed else "submitted"
     keyless = dictionary.computed
     column = AttachedColumn(name, name, origin, "", type_, declared, "", None, keyless)
-    attached = {**desk.transcript.attached.columns, name: column}
-    return late_question(dictionary, desk.opening, attached, question, name)
+    return {**desk.transcript.attached.columns, name: column}
 
 
 def require_late(desk: Desk, what: str) -> None:
@@ -333,9 +281,11 @@ def _opened_now(desk: Desk, wanted: Dictionary) -> Dictionary:
     transcript = desk.transcript
     account = transcript.committed
     account.require_open()
+    opened = replace(wanted, columns=len(transcript.attached.columns), at=now())
+    if wanted.tells_winner:
+        return opened
     log_beta, nats = stake_in(transcript.terms, account, wanted.share)
-    columns = len(transcript.attached.columns)
-    return replace(wanted, log_beta=log_beta, nats=nats, columns=columns, at=now())
+    return replace(opened, log_beta=log_beta, nats=nats)
 
 
 def _is_there(desk: Desk, wanted: Dictionary) -> bool:
@@ -371,13 +321,14 @@ def cost_of_search(desk: Desk, name: str, space: Any, **declared: Unpack[Declari
     configurations = space_of(space, declared.get("size"))
     opened = _opened_now(desk, _proposed(desk, name, configurations, declared))
     terms, account = desk.transcript.terms, desk.transcript.committed
-    mechanism = desk.transcript.mechanism
-    rule = _of_stand_in(desk, opened, opened.questions[0]).rule if opened.questions else None
-    after = after_opening(account, opened.stake, opened.share)
+    mechanism, told = desk.transcript.mechanism, opened.tells_winner
+    scored = opened.questions and not told
+    rule = _of_stand_in(desk, opened, opened.questions[0]).rule if scored else None
+    after = account if told else after_opening(account, opened.stake, opened.share)
     return SearchCost(
         name,
         opened.size,
-        math.exp(opened.log_beta),
+        0.0 if told else math.exp(opened.log_beta),
         math.exp(stake_in(terms, account, 1.0).log_beta),
         None if rule is None else sure_half_width(rule),
         None if rule is None else coexistence_log_charge(rule.symbols),
@@ -423,6 +374,11 @@ class Search:
     def cost(self, question: Question | None = None) -> Cost:
         """What a score would cost, and how wide it is at most. Free; touches no data."""
         desk = self._desk()
+        if self._dictionary.tells_winner:
+            raise InvalidArgument(
+                f"{self.name!r} tells only its winner, and what that costs depends on which it is: "
+                "-ln of its prior and of that of its cell. Call winner."
+            )
         desk.refresh()
         stand_in = _of_stand_in(desk, self._dictionary, self._asked(question))
         return cost_of(desk, stand_in, Guess(), None)
@@ -446,25 +402,168 @@ class Search:
         `values`, `key`, `value`, `missing` and `digest` are as for `attach`: what was made with
         protected columns has the digest of what made it. A configuration has its values once; for
         another question about it they are left out. `question` is one that was declared (the
-        first, by default), or any other, whose interval is wider by its length.
+        first, by default), or any other, whose interval is wider by its length. In a search that
+        tells only its winner this is one more claim, about this configuration alone.
         """
         desk, name, asked = self._desk(), self.column(configuration), self._asked(question)
         desk.refresh()
         if values is not None:
-            how = Bringing(Fields(name, key, value), self._bounds(values, digest), missing, digest)
-            self._require_readable(desk, asked, values, how)
-            attach_column(desk, values, how, asked_by)
+            bringing = Bringing(
+                Fields(name, key, value), self._bounds(values, digest), missing, digest
+            )
+            self._bring(desk, values, bringing, asked, asked_by)
         if name not in desk.transcript.attached.columns:
             raise InvalidArgument(
                 f"{name!r} has no values yet; give what the candidate says of the protected rows. "
                 "Nothing was spent."
             )
+        if self._dictionary.tells_winner:
+            known = self._winner_known(desk)
+            if known is not None and known.member == name:
+                return Answer(known, desk.budget(), repeated=True)
+            return self._told(desk, [name], None, CallTerms(why, asked_by), alone=True)
         score = late_question(
             self._dictionary, desk.opening, desk.transcript.attached.columns, asked, name
         )
         requests = CallTerms(why, asked_by).requests(desk, [score], [None], Guess())
         (answer,) = answers_to(desk, [score], requests, Guess())
         return answer
+
+    @takes()
+    def bring(
+        self,
+        configuration: Any,
+        values: Any,
+        *,
+        digest: str | None = None,
+        asked_by: str | None = None,
+    ) -> None:
+        """The values that a configuration gives to the protected rows, and no score: for `winner`.
+
+        `values` and `digest` are as for `attach`.
+        """
+        desk, name = self._desk(), self.column(configuration)
+        desk.refresh()
+        bringing = Bringing(
+            Fields(name, None, None), self._bounds(values, digest), "refuse", digest
+        )
+        self._bring(desk, values, bringing, self._asked(None), asked_by)
+
+    @takes()
+    def winner(
+        self,
+        *,
+        cv: Iterable[tuple[Any, float | None]] | None = None,
+        cv_rows: int | None = None,
+        why: str | None = None,
+        asked_by: str | None = None,
+    ) -> Answer:
+        """The best of all configurations that were brought, with the cell of its score; once.
+
+        `cv` has pairs of a configuration and its cross-validated score on `cv_rows` rows that are
+        not protected: the prior. Without it all configurations weigh alike. Of ties the one that
+        was declared first is told. `recorded.member` names its column.
+        """
+        desk = self._desk()
+        desk.refresh()
+        if not self._dictionary.tells_winner:
+            raise InvalidArgument(
+                f"{self.name!r} was opened to tell all scores; open one with tell='winner'. "
+                "Nothing was spent."
+            )
+        known = self._winner_known(desk)
+        if known is not None:
+            return Answer(known, desk.budget(), repeated=True)
+        attached = desk.transcript.attached.columns
+        brought = {
+            place: name
+            for name, column in attached.items()
+            if column.ready and (place := self._dictionary.member_of(name)) is not None
+        }
+        if not brought:
+            raise InvalidArgument(
+                f"{self.name!r} has no candidates yet; bring what each says of the protected rows. "
+                "Nothing was spent."
+            )
+        places = sorted(brought)
+        scores = self._cv_scores(places, cv, cv_rows)
+        members = [brought[place] for place in places]
+        return self._told(desk, members, scores, CallTerms(why, asked_by), alone=False)
+
+    def place_of(self, answer: Answer) -> int:
+        """The number of the configuration that an answer is about."""
+        place = self._dictionary.member_of(answer.recorded.member or "")
+        if place is None:
+            raise InvalidArgument(f"{answer.question} is about no configuration of {self.name!r}.")
+        return place
+
+    def _cv_scores(
+        self,
+        places: Sequence[int],
+        cv: Iterable[tuple[Any, float | None]] | None,
+        cv_rows: int | None,
+    ) -> CvScores | None:
+        if (cv is None) is not (cv_rows is None):
+            raise InvalidArgument(
+                f"cv is {'not ' if cv is None else ''}given and cv_rows is {cv_rows!r}; give both, "
+                "or neither."
+            )
+        if cv is None or cv_rows is None:
+            return None
+        scores = {self._space.place_of(configuration): score for configuration, score in cv}
+        return CvScores(tuple(scores.get(place) for place in places), cv_rows)
+
+    def _winner_known(self, desk: Desk) -> Recorded | None:
+        """The winner that was told; None if none was."""
+        (question,) = self._dictionary.questions
+        return next(iter(desk.transcript.looks_at(f"winner({question})")), None)
+
+    def _told(
+        self,
+        desk: Desk,
+        members: Sequence[str],
+        cv: CvScores | None,
+        terms: CallTerms,
+        *,
+        alone: bool,
+    ) -> Answer:
+        """The best of some members, or the score of one; what is known is told again, free."""
+        mechanism = self._dictionary.mechanism
+        attached = desk.transcript.attached.columns
+        question = candidates_question(
+            self._dictionary, desk.opening, attached, members, cv, alone=alone
+        )
+        wish = Wish(question, desk.half_width(None, question))
+
+        def tell() -> Answer:
+            looks = desk.transcript.looks_at(question.text)
+            known = next((look for look in looks if look.mechanism == mechanism.name), None)
+            if known is not None:
+                return Answer(known, desk.budget(), repeated=True)
+            transcript = desk.transcript
+            transcript.account.require_open()
+            asked = informed(transcript, wish)
+            offers = mechanism.offer(transcript.terms, transcript.account, [asked])
+            (request,) = terms.requests(desk, [question], [None], Guess())
+            (look,) = desk.take(mechanism, offers, [wish], {question.text: request})
+            return Answer(look, desk.budget())
+
+        return desk.alone(tell)
+
+    def _bring(
+        self, desk: Desk, values: Any, how: Bringing, asked: Question, asked_by: str | None
+    ) -> None:
+        """Attach values under a configuration's name, once they are seen to be readable."""
+        name = how.fields.name
+        is_new = name not in desk.transcript.attached.columns
+        told = self._dictionary.tells_winner and self._winner_known(desk) is not None
+        if is_new and told:
+            raise InvalidArgument(
+                f"the winner of {self.name!r} was told, and {name!r} was not among its candidates; "
+                "open another search for it. Nothing was spent."
+            )
+        self._require_readable(desk, asked, values, how)
+        attach_column(desk, values, how, asked_by)
 
     def _asked(self, question: Question | None) -> Question:
         if question is not None:
@@ -504,11 +603,17 @@ class Search:
                 "rows; bring what one program makes of all rows alike: a function of other "
                 "columns, or values with its digest=. Nothing was spent."
             )
+        if self._dictionary.tells_winner:
+            attached = _with_stand_in(desk, self._dictionary, fields.name, type_, bounds)
+            share_of(self._dictionary, desk.opening, attached, asked, fields.name)
+            return
         _of_column(desk, self._dictionary, fields.name, type_, asked, bounds)
 
     def __repr__(self) -> str:
         """How many configurations, and what they have of the failure probability."""
         scored = len({look.member for look in self.scores})
+        if self._dictionary.tells_winner:
+            return f"Search {self.name!r}: {self.size:,} configurations, {scored:,} told"
         return (
             f"Search {self.name!r}: {self.size:,} configurations, {scored:,} scored; of the "
             f"failure probability {math.exp(self._dictionary.log_beta):.3g} is for all of them"

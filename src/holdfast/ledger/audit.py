@@ -302,7 +302,9 @@ def _batch_fault(transcript: Transcript, pending: Pending) -> str | None:
     ground = ground_of(transcript.terms, opening.table)
     for place, reserved in enumerate(pending.asked, start=1):
         try:
-            if reserved.offer.bits is None:
+            late = transcript.dictionaries.of(pending.mechanism.name)
+            statistic: Statistic
+            if reserved.offer.bits is None and late is None:
                 statistic = recorded_statistic(reserved.offer.question, table)
             else:
                 statistic = offered_again(transcript, ground, pending.mechanism, reserved.offer)

@@ -2,7 +2,8 @@
 
 A search has a name, which its questions use for a column that is another one for each of its
 members: ``avg(model = label)``. What arrives for member 17 is attached as ``model[17]``, once, and
-so it has one score. A last look is about all that there is, and closes the ledger.
+so it has one score. A last look is about all that there is, and closes the ledger. A search that
+tells only its winner has members in the same way, and takes no part of the failure probability.
 """
 
 from __future__ import annotations
@@ -25,10 +26,11 @@ from holdfast.mechanisms.described import Described
 from holdfast.mechanisms.dictionary import LatePrior, Stake, after_opening, stake_in
 from holdfast.mechanisms.mechanism import Mechanism, Offer
 from holdfast.mechanisms.terms import Account, Closed, Terms
+from holdfast.mechanisms.winner import WINNER, CvScores, Winner, WinnerQuestion
 from holdfast.question.bounds import Range
 from holdfast.question.columns import Schema
 from holdfast.question.declaring import bounds_pair
-from holdfast.statistics.bind import Question
+from holdfast.statistics.bind import Question, bind
 from holdfast.statistics.bits import Prior
 from holdfast.statistics.description import (
     DescribedQuestion,
@@ -36,13 +38,23 @@ from holdfast.statistics.description import (
     described,
     described_again,
 )
+from holdfast.statistics.entry import Table
+from holdfast.statistics.mean import Mean
 from holdfast.statistics.registry import parts_of
 from holdfast.statistics.rule import Ground
 
 if TYPE_CHECKING:
     from holdfast.ledger.transcript import Transcript
 
-__all__ = ["LAST_LOOK", "Dictionaries", "Dictionary", "late_question", "offered_again"]
+__all__ = [
+    "LAST_LOOK",
+    "Dictionaries",
+    "Dictionary",
+    "candidates_question",
+    "late_question",
+    "offered_again",
+    "share_of",
+]
 
 LAST_LOOK = "last look"
 _MEMBER = re.compile(r"(.*)\[(0|[1-9][0-9]*)\]", re.DOTALL)
@@ -56,10 +68,11 @@ class Dictionary:
     of members are `computed`, by one program for all rows alike, or they are not: which rule
     answers is fixed with the dictionary, and no choice of those who have seen scores. `space`
     is the digest of the configurations, `train` the fingerprint of the rows that models are made
-    from, `code` that of what makes them: declared, so that somebody can make a member again.
+    from, `code` that of what makes them: declared, so that somebody can make a member again. One
+    that tells only its winner has no share, and no stake: 0 stands for both.
     """
 
-    kind: Literal["search/1", "final/1", "search/2", "final/2"]
+    kind: Literal["search/1", "final/1", "search/2", "final/2", "winner/1"]
     name: str
     size: int
     questions: tuple[str, ...]
@@ -78,14 +91,21 @@ class Dictionary:
 
     def __post_init__(self) -> None:
         require.positive_integer("size", self.size)
-        require.between("share", self.share, 0.0, 1.0, open_low=True)
+        require.between("share", self.share, 0.0, 1.0, open_low=not self.tells_winner)
         if (self.share == 1.0) is not self.is_last:
             raise ValueError(f"{self.kind} with the share {self.share}")
+        if self.tells_winner and (self.share or self.log_beta or self.nats or not self.computed):
+            raise ValueError(f"{self.kind} with a stake, or with values made for keys")
 
     @property
     def is_last(self) -> bool:
         """Whether it has all that was left, and closes the ledger."""
         return self.kind.startswith("final/")
+
+    @property
+    def tells_winner(self) -> bool:
+        """Whether only its best member is told, and no share is taken for it."""
+        return self.kind == WINNER
 
     @property
     def contains_means(self) -> bool:
@@ -100,7 +120,8 @@ class Dictionary:
     @property
     def mechanism(self) -> Mechanism:
         """Mechanism that answers its questions, under the name that the ledger calls it."""
-        return Described(f"{self.kind} {self.name}")
+        named = f"{self.kind} {self.name}"
+        return Winner(named) if self.tells_winner else Described(named)
 
     @property
     def declared(self) -> tuple[object, ...]:
@@ -135,6 +156,11 @@ class Dictionary:
     def __str__(self) -> str:
         questions = f" of {', '.join(self.questions)}" if self.questions else ""
         by = f" by {self.by}" if self.by else ""
+        if self.tells_winner:
+            return (
+                f"{self.name}: {self.size:,} configurations, of which the best is told"
+                f"{questions}, opened {self.at}{by}"
+            )
         return (
             f"{self.name}: {self.size:,} configurations, scores{questions} with "
             f"{math.exp(self.log_beta):.3g} of the failure probability, opened {self.at}{by} after "
@@ -184,6 +210,11 @@ class Dictionaries:
         self, new: Dictionary, terms: Terms, account: Account, attached: Attachments
     ) -> tuple[Dictionaries, Account]:
         """Dictionaries with one more, and the account after it; its stake must follow from it."""
+        if account.closed or self.clash(new.name) or new.columns != len(attached.columns):
+            raise LedgerTampered(f"the ledger cannot open {new.name!r} now, as it says it was.")
+        every = Dictionaries({**self.named, new.name: new})
+        if new.tells_winner:
+            return every, account
         try:
             stake = stake_in(terms, account, new.share)
         except Refused as error:
@@ -195,12 +226,10 @@ class Dictionaries:
                 f"the ledger opens {new.name!r} with {new.log_beta:.6g} after {new.nats:.6g} nats; "
                 f"what follows is {stake.log_beta:.6g} after {stake.nats:.6g}."
             )
-        if account.closed or self.clash(new.name) or new.columns != len(attached.columns):
-            raise LedgerTampered(f"the ledger cannot open {new.name!r} now, as it says it was.")
         later = after_opening(account, new.stake, new.share)
         if new.is_last:
             later = replace(later, closed=Closed(new.at, "a last look was taken"))
-        return Dictionaries({**self.named, new.name: new}), later
+        return every, later
 
 
 def late_question(
@@ -245,13 +274,61 @@ def _why_none(ground: Ground) -> str:
     return f"for rows like these ({ground.sampling}); ask for a mean, or a share of rows."
 
 
+def candidates_question(
+    dictionary: Dictionary,
+    opening: Opening,
+    attached: Mapping[str, AttachedColumn],
+    members: Sequence[str],
+    cv: CvScores | None,
+    *,
+    alone: bool,
+) -> WinnerQuestion:
+    """The question for the best of some members; `alone`, for the score of one of them."""
+    (question,) = dictionary.questions
+    shares = [share_of(dictionary, opening, attached, question, each) for each in members]
+    return WinnerQuestion(
+        shares[0].text if alone else f"winner({question})",
+        tuple(members),
+        tuple(share.row for share in shares),
+        tuple(dict.fromkeys(name for share in shares for name in share.row.columns)),
+        cv,
+    )
+
+
+def share_of(
+    dictionary: Dictionary,
+    opening: Opening,
+    attached: Mapping[str, AttachedColumn],
+    question: Question,
+    member: str,
+) -> Mean:
+    """The share of rows in which a member is right; refused where it is no share of all rows."""
+    own = attached[member]
+    schema = _schema(dictionary, opening, attached, member)
+    bound = bind(question, Table(schema, opening.terms.design))
+    if not isinstance(bound, Mean) or not bound.row.is_condition or bound.variance is not None:
+        raise InvalidQuestion(
+            f"In {dictionary.name!r}, {bound.text} is no share of all rows, and a search that "
+            f"tells only its winner compares by one: avg({dictionary.name} = label). Open one that "
+            "tells all scores (tell='all')."
+        )
+    if own.column not in bound.row.columns or not own.keyless:
+        raise InvalidQuestion(
+            f"In {dictionary.name!r}, {bound.text} is about no column of it that one program makes "
+            f"for all rows alike; name it in the question, as in avg({dictionary.name} = label)."
+        )
+    return bound
+
+
 def offered_again(
     transcript: Transcript, ground: Ground | None, mechanism: Mechanism, offer: Offer
-) -> DescribedQuestion:
+) -> DescribedQuestion | WinnerQuestion:
     """The question of an offer that a ledger tells of: a described one, or one of a dictionary."""
     dictionary, attached = transcript.dictionaries.of(mechanism.name), transcript.attached.columns
     if dictionary is None:
         return described_again(offer.question, ground)
+    if dictionary.tells_winner:
+        return _candidates_again(dictionary, transcript, offer)
     member: str | None = None if offer.extra is None else offer.extra.get("member")
     is_member = member in attached and dictionary.member_of(member or "") is not None
     if is_member is dictionary.is_last:
@@ -260,6 +337,25 @@ def offered_again(
     if late.text != offer.question:
         raise InvalidQuestion("The text in the ledger now reads as another question.")
     return late
+
+
+def _candidates_again(
+    dictionary: Dictionary, transcript: Transcript, offer: Offer
+) -> WinnerQuestion:
+    extra, attached = offer.extra or {}, transcript.attached.columns
+    members = extra["members"]
+    places = [dictionary.member_of(each) for each in members if each in attached]
+    known = [place for place in places if place is not None]
+    if len(known) < len(members) or known != sorted(set(known)):
+        raise InvalidQuestion("The text in the ledger is about no members of its search, in order.")
+    cv = None if extra["cv"] is None else CvScores(tuple(extra["cv"]), extra["cv_rows"])
+    for alone in (False, True) if len(members) == 1 else (False,):
+        again = candidates_question(
+            dictionary, transcript.opening, attached, members, cv, alone=alone
+        )
+        if again.text == offer.question:
+            return again
+    raise InvalidQuestion("The text in the ledger now reads as another question.")
 
 
 def _schema(

@@ -14,6 +14,8 @@
   each, and with what part of the failure probability it was opened, after how many nats.
 * ``final/2``: a last look: the same for its questions, with all that was left. Asks and checks are
   ended by it, and it is written in one commit with the reservation of its batch.
+* ``winner/1``: a search space of which only the best configuration is told: its name, how many it
+  has and the question that they are compared by. It takes no part of the failure probability.
 * ``search/1``: a search space, opened before means of numbers kept to a planned half-width.
 * ``final/1``: a last look, taken before means of numbers kept to a planned half-width.
 * ``reveal/1``: the exact value of one statistic is shown, by an offer of its own. Asks and checks
@@ -642,7 +644,7 @@ def recorded(
         rows=release.rows,
         missing=release.missing,
         rule=None if offer.bits is None else rule_from(extra["rule"]),
-        member=None if offer.bits is None else extra.get("member"),
+        member=release.member if offer.bits is None else extra.get("member"),
         profile=offer.profile,
         alike=extra.get("alike"),
         event=None if offer.bits is None else extra.get("event"),

@@ -476,7 +476,7 @@ class Transcript:
             case kind if kind == UNTRIED:
                 require_settled(self.pending, seq, "lists a gate that was not tried")
                 self.account = Untried.read(body).entered(self.account)
-            case "search/1" | "final/1" | "search/2" | "final/2":
+            case "search/1" | "final/1" | "search/2" | "final/2" | "winner/1":
                 self._open_late(seq, body)
             case kind:
                 raise LedgerTampered(

@@ -307,6 +307,8 @@ def _looked(look: Recorded, status: str, kind: MechanismKind, indent: str) -> li
             f"{look.charge:.5g}"
         ]
     reason = _REVEALED if look.mechanism == REVEAL else _REASONS.get(status, kind.name)
+    if look.member is not None:
+        reason = f"Theorem S: {look.member} is told, with the cell of its score, and no other"
     if look.alike is not None:
         reason += ", of rows that are alike" if look.alike else ", whether rows are alike or not"
     lines = [

@@ -238,7 +238,8 @@ class Release:
     """Release that the analyst gets: a function of the offer and the symbol alone.
 
     `value` is None where nothing is said. `rows` are, for a described answer, the least and the
-    greatest number of rows that it may be about, and `missing` of those left out of them.
+    greatest number of rows that it may be about, and `missing` of those left out of them. `member`
+    is the candidate of a search that the symbol names.
     """
 
     number: int
@@ -248,6 +249,7 @@ class Release:
     charge: float
     rows: tuple[int, int] | None = None
     missing: tuple[int, int] = (0, 0)
+    member: str | None = None
 
     @property
     def told(self) -> float:
