@@ -165,6 +165,12 @@ def rmse(rows: Sequence[Row]) -> float:
     return math.sqrt(average([gap * gap for gap in gaps]))
 
 
+def geometric_mean(rows: Sequence[Row]) -> float:
+    """By the product of the roots, and no logarithm."""
+    values = [number(row, "k") + 1.0 for row in known(rows, "k")]
+    return math.prod(value ** (1.0 / len(values)) for value in values)
+
+
 def auc(rows: Sequence[Row]) -> float:
     """Every pair, by counting what is below and what ties; a missing score is wrong with all."""
 
@@ -305,6 +311,8 @@ CASES = [
     Case("std(z)", lambda rows: math.sqrt(covariance("z", "z")(rows))),
     Case("rmse(x, z)", rmse),
     Case("rmse(x, z) where arm = 'A'", among(in_arm("A"), rmse)),
+    Case("geometric_mean(k + 1)", geometric_mean),
+    Case("geometric_mean(k + 1) where arm = 'A'", among(in_arm("A"), geometric_mean)),
     Case("covariance(x, z)", covariance("x", "z")),
     Case("correlation(x, z)", correlation("x", "z")),
     Case("correlation(k, z) where arm = 'A'", among(in_arm("A"), correlation("k", "z"))),

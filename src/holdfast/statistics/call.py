@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         proportion,
         sum,
     )
+    from holdfast.statistics.geometric_mean import geometric_mean
     from holdfast.statistics.moments import correlation, covariance, std, variance
     from holdfast.statistics.quantile import median, quantile
     from holdfast.statistics.rmse import rmse
@@ -50,6 +51,7 @@ __all__ = [
     "effect",
     "error",
     "f1",
+    "geometric_mean",
     "histogram",
     "log_loss",
     "mean",
@@ -67,6 +69,7 @@ _FAMILIES = (
     "averages",
     "quantile",
     "moments",
+    "geometric_mean",
     "rmse",
     "scores",
     "robust",
