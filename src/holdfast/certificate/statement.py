@@ -47,6 +47,8 @@ _GRIDDED: Mapping[str, tuple[str, ...]] = {
     "spread": ("variance_by_bets",),
     "covariance": ("covariance_by_bets",),
     "correlation": ("correlation_by_bets",),
+    "rmse": ("bounded_mean_interval",),
+    "r2": ("loss_ratio_lower",),
     "auc": ("auc_block_interval",),
     "units": ("pooled_mean_interval", "PooledUnits", "unit_mean_interval"),
     "units in a group": ("unit_mean_interval",),

@@ -98,13 +98,21 @@ def read_question(source: str) -> Call | TableCall:
         raise InvalidQuestion(f"In the question, {error}") from None
 
 
+_MOST_NAMED = 17  # of all statistics, in one sentence
+
+
 def named_call(found: CallText) -> Call:
     """The statistic by its name, of all rows or of those in its where."""
     name = "avg" if found.name in MEANS else found.name
     if name not in STATISTICS:
         known = sorted({*STATISTICS, *TABLES})
         near = difflib.get_close_matches(name, [*MEANS, *known], n=1)
-        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}."
+        some, more = ", ".join(known[:_MOST_NAMED]), len(known[_MOST_NAMED:])
+        hint = (
+            f"did you mean {near[0]}?"
+            if near
+            else f"there are {some} and {more} more, listed in the docs."
+        )
         raise InvalidQuestion(f"{name[:40]!r} is not a statistic; {hint}")
     arguments: tuple[Any, ...] = found.arguments
     if name == "avg" and _LOG_LOSS.match(arguments[0]):

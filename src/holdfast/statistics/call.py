@@ -21,9 +21,9 @@ if TYPE_CHECKING:
         sum,
     )
     from holdfast.statistics.geometric_mean import geometric_mean
+    from holdfast.statistics.losses import closer, mae, mse, neg_rmse, r2, rmse
     from holdfast.statistics.moments import correlation, covariance, std, variance
     from holdfast.statistics.quantile import median, quantile
-    from holdfast.statistics.rmse import rmse
     from holdfast.statistics.robust import catoni
     from holdfast.statistics.scores import (
         accuracy,
@@ -42,6 +42,7 @@ __all__ = [
     "balanced_accuracy",
     "brier",
     "catoni",
+    "closer",
     "coordinate",
     "correlation",
     "count",
@@ -54,10 +55,14 @@ __all__ = [
     "geometric_mean",
     "histogram",
     "log_loss",
+    "mae",
     "mean",
     "median",
+    "mse",
+    "neg_rmse",
     "proportion",
     "quantile",
+    "r2",
     "rmse",
     "std",
     "sum",
@@ -70,7 +75,7 @@ _FAMILIES = (
     "quantile",
     "moments",
     "geometric_mean",
-    "rmse",
+    "losses",
     "scores",
     "robust",
     "vectors",
