@@ -165,6 +165,42 @@ def rmse(rows: Sequence[Row]) -> float:
     return math.sqrt(average([gap * gap for gap in gaps]))
 
 
+def capped(row: Row, first: str, second: str, cap: float) -> float:
+    """The capped difference of two columns as they are; the cap where one is missing."""
+    return min(cap, abs(row[first] - row[second])) if known([row], first, second) else cap
+
+
+def mse(rows: Sequence[Row]) -> float:
+    return average([capped(row, "x", "z", 30.0) ** 2 for row in rows])
+
+
+def r2(rows: Sequence[Row]) -> float:
+    gaps = [8.0 if row["z"] is None else min(8.0, abs(row["z"] + 3.0)) for row in rows]
+    loss = average([capped(row, "k", "z", 9.0) ** 2 for row in rows])
+    return max(-1.0, 1.0 - loss / average([gap**2 for gap in gaps]))
+
+
+def closer(rows: Sequence[Row]) -> float:
+    def far(row: Row, column: str) -> tuple[bool, float]:
+        """What is missing is behind all others; infinity minus itself is missing."""
+        gap = math.nan if row[column] is None else abs(row[column] - row["z"])
+        return (True, 0.0) if math.isnan(gap) else (False, gap)
+
+    def sign(row: Row) -> int:
+        if row["z"] is None:
+            return 0
+        return (far(row, "x") < far(row, "k")) - (far(row, "k") < far(row, "x"))
+
+    return average([sign(row) for row in rows])
+
+
+def geometric_mean(rows: Sequence[Row]) -> float:
+    """By the product of the roots, and no logarithm."""
+    values = [number(row, "k") + 1.0 for row in known(rows, "k")]
+    root = 1.0 / len(values)
+    return math.prod(value**root for value in values)
+
+
 def auc(rows: Sequence[Row]) -> float:
     """Every pair, by counting what is below and what ties; a missing score is wrong with all."""
 
@@ -309,6 +345,18 @@ CASES = [
     Case("std(z)", lambda rows: math.sqrt(covariance("z", "z")(rows))),
     Case("rmse(x, z)", rmse),
     Case("rmse(x, z) where arm = 'A'", among(in_arm("A"), rmse)),
+    Case("mse(x, z, 30)", mse),
+    Case("mse(x, z, 30) where arm = 'A'", among(in_arm("A"), mse)),
+    Case("mae(x, z, 30)", lambda rows: average([capped(row, "x", "z", 30.0) for row in rows])),
+    Case("rmse(x, z, 30)", lambda rows: math.sqrt(mse(rows))),
+    Case("rmse(x, z, 30) where k > 4", among(many, lambda rows: math.sqrt(mse(rows)))),
+    Case("neg_rmse(x, z, 30)", lambda rows: -math.sqrt(mse(rows))),
+    Case("r2(k, z, -3, 9, 8)", r2),
+    Case("r2(k, z, -3, 9, 8) where arm = 'A'", among(in_arm("A"), r2)),
+    Case("closer(x, k, z)", closer),
+    Case("closer(x, k, z) where arm = 'A'", among(in_arm("A"), closer)),
+    Case("geometric_mean(k + 1)", geometric_mean),
+    Case("geometric_mean(k + 1) where arm = 'A'", among(in_arm("A"), geometric_mean)),
     Case("covariance(x, z)", covariance("x", "z")),
     Case("correlation(x, z)", correlation("x", "z")),
     Case("correlation(k, z) where arm = 'A'", among(in_arm("A"), correlation("k", "z"))),

@@ -53,6 +53,7 @@ __all__ = [
     "effect",
     "histogram",
     "mean",
+    "of_pairs",
     "proportion",
     "sum",
 ]
@@ -291,11 +292,11 @@ def _bind_difference(call: Call, table: Table) -> Difference | Paired | Average 
         if len(sides) < 2:
             raise InvalidQuestion("The difference of two groups is that of two means with a range.")
         pair = _same_rows(*sides)
-        return Difference(*sides) if pair is None else _of_pairs(*pair, table)
+        return Difference(*sides) if pair is None else of_pairs(*pair, table)
     if isinstance(first, Call) or isinstance(second, Call):
         raise InvalidQuestion("A difference is of two values of the same rows, or of two means.")
     one, other = (table.value(what) for what in (first, second))
-    return _of_pairs(one, other, table.where(call.where), table)
+    return of_pairs(one, other, table.where(call.where), table)
 
 
 _REST = "rest"  # all rows outside the group
@@ -388,7 +389,7 @@ def _value_and_rows(side: _Side) -> tuple[RowValue, Expression | None]:
     return side.value, side.condition
 
 
-def _of_pairs(
+def of_pairs(
     first: RowValue, second: RowValue, where: Expression | None, table: Table
 ) -> Paired | Average | Conditional:
     """The mean difference of two values of the same rows: those that have both."""

@@ -122,11 +122,12 @@ def _instead_of(name: str) -> str:
         return _FOREIGN[name]
     known = sorted({*STATISTICS, *TABLES})
     near = difflib.get_close_matches(name, [*MEANS, *known], n=1)
-    common = [each for each in known if each not in _RARE]
-    return f"did you mean {near[0]}?" if near else f"there are {', '.join(common)}."
+    some, more = ", ".join(known[:_MOST_NAMED]), len(known[_MOST_NAMED:])
+    there_are = f"there are {some} and {more} more, listed in the docs."
+    return f"did you mean {near[0]}?" if near else there_are
 
 
-_RARE = frozenset({"catoni", "coordinate", "vector_mean"})
+_MOST_NAMED = 17  # of all statistics, in one sentence
 
 
 def named_call(found: CallText) -> Call:

@@ -20,9 +20,10 @@ if TYPE_CHECKING:
         proportion,
         sum,
     )
+    from holdfast.statistics.geometric_mean import geometric_mean
+    from holdfast.statistics.losses import closer, mae, mse, neg_rmse, r2, rmse
     from holdfast.statistics.moments import correlation, covariance, std, variance
     from holdfast.statistics.quantile import median, quantile
-    from holdfast.statistics.rmse import rmse
     from holdfast.statistics.robust import catoni
     from holdfast.statistics.scores import (
         accuracy,
@@ -41,6 +42,7 @@ __all__ = [
     "balanced_accuracy",
     "brier",
     "catoni",
+    "closer",
     "coordinate",
     "correlation",
     "count",
@@ -50,12 +52,17 @@ __all__ = [
     "effect",
     "error",
     "f1",
+    "geometric_mean",
     "histogram",
     "log_loss",
+    "mae",
     "mean",
     "median",
+    "mse",
+    "neg_rmse",
     "proportion",
     "quantile",
+    "r2",
     "rmse",
     "std",
     "sum",
@@ -67,7 +74,8 @@ _FAMILIES = (
     "averages",
     "quantile",
     "moments",
-    "rmse",
+    "geometric_mean",
+    "losses",
     "scores",
     "robust",
     "vectors",

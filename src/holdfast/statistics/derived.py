@@ -488,14 +488,16 @@ class Paired:
 
     First the share of rows where they differ, which bounds the variance of the difference: two
     models that mostly agree are told apart by narrow intervals. A guess is checked by itself.
+    `named` is its text where it has a word of its own.
     """
 
     first: RowValue
     second: RowValue
+    named: str | None = None
 
     @property
     def text(self) -> str:
-        return f"difference({self.first.text}, {self.second.text})"
+        return self.named or f"difference({self.first.text}, {self.second.text})"
 
     @property
     def low(self) -> float:

@@ -43,7 +43,9 @@ from holdfast.theory.base.safeside import (
     smallest_integer,
 )
 from holdfast.theory.direct.auc import auc_interval, block_counts, rank_areas
+from holdfast.theory.direct.bounded_mean import enclosed_mean_interval
 from holdfast.theory.direct.correlation import correlation_by_bets
+from holdfast.theory.direct.losses import loss_ratio_lower, root_interval
 from holdfast.theory.direct.order_statistics import quantile_ranks, threshold_interval
 from holdfast.theory.direct.spread import covariance_by_bets, enclosed_std_by_bets
 from holdfast.theory.direct.symbols import POINTS, GridSymbol, grid_answer, grid_symbol
@@ -71,11 +73,13 @@ __all__ = [
     "auc_look",
     "gridded_rule",
     "group_look",
+    "loss_ratio_look",
     "m_dependent_look",
     "profile_look",
     "quantile_look",
     "ranked_score",
     "relation_look",
+    "root_mean_look",
     "spread_look",
     "unit_mean",
     "unlike_group_mean",
@@ -88,6 +92,8 @@ _METHODS = {
     "spread": "bets on squared deviations",
     "covariance": "bets on products of deviations",
     "correlation": "bets on products of deviations",
+    "rmse": "bets on squared errors",
+    "r2": "bets on both losses",
     "auc": "bets on blocks of both classes",
     "units": "bets on sums of units, and Hoeffding's bound for units,",
     "units in a group": "bets on sums of units",
@@ -104,6 +110,8 @@ _THEOREMS = {
     "spread": ("variance_by_bets",),
     "covariance": ("covariance_by_bets",),
     "correlation": ("correlation_by_bets",),
+    "rmse": ("bounded_mean_interval",),
+    "r2": ("loss_ratio_lower",),
     "auc": ("auc_block_interval",),
     "units": ("pooled_mean_interval", "PooledUnits", "unit_mean_interval"),
     "units in a group": ("unit_mean_interval",),
@@ -324,6 +332,55 @@ def _together(x: _Array, y: _Array, times: NDArray[np.int64], form: str) -> floa
     if form == "covariance":
         return covariance
     return covariance / (first * second) ** 0.5 if first > 0.0 and second > 0.0 else None
+
+
+def root_mean_look(value: RowValue, group: GroupRows | None, rule: Gridded) -> Look:
+    """The root of the mean of a value that begins at 0, as a part of the root of its range."""
+
+    def symbols_of(found: Evidence) -> Symbols:
+        (histogram,) = found.histograms
+        around = tuple(counts(found))
+        if not histogram.rows:
+            return rule.seen(0, None, UNKNOWN, around)
+        low, high, times = histogram.low, histogram.high, histogram.counts
+        mean = enclosed_mean_interval(low, high, rule.log_p, times)
+        # What is read of a mean is off by GRID_ERROR, which near 0 is much of its root.
+        wider = Interval(mean.low - GRID_ERROR, mean.high + GRID_ERROR)
+        middle = float(np.average((low + high) / 2, weights=times))
+        return rule.seen(histogram.rows, middle**0.5, root_interval(wider), around)
+
+    return _histogram_look(value, group, rule, symbols_of)
+
+
+def loss_ratio_look(
+    values: tuple[RowValue, RowValue], group: GroupRows | None, rule: Gridded
+) -> Look:
+    """1 minus the ratio of two means of values that begin at 0, as a part of [-1, 1]."""
+    loss, base = values
+    scale = loss.high / base.high
+    inside, sums = (None, ()) if group is None else (group.inside, group.around)
+
+    def symbols_of(found: Evidence) -> Symbols:
+        (x, y), times = distinct_unit_values(found.sample, values, inside)
+        rows, around = int(times.sum()), tuple(counts(found))
+        total = float((y * times).sum())
+        if not total:
+            return rule.seen(rows, None, UNKNOWN, around)
+        value = max(-1.0, 1.0 - scale * float((x * times).sum()) / total)
+        low, high = (
+            _ratio_lower(*pair, level_share(rule.log_p), times) for pair in ((x, y), (y, x))
+        )
+        least = 1.0 - round_up(scale / high) if high > 0.0 else -1.0
+        interval = _outwards(max(-1.0, least), 1.0 - round_down(scale * low))
+        return rule.seen(rows, _around_half(value), interval, around)
+
+    return Look(rule, symbols_of, sums, others=_read(values, inside))
+
+
+def _ratio_lower(x: _Array, y: _Array, log_q: float, times: NDArray[np.int64]) -> float:
+    """A lower bound on E x / E y: both are read up to GRID_ERROR, to the side that claims less."""
+    least, most = np.maximum(x - GRID_ERROR, 0.0), np.minimum(y + GRID_ERROR, 1.0)
+    return loss_ratio_lower(least, most, 1.0, log_q, times)
 
 
 def auc_look(score: Expression, positive: Expression, rule: Gridded) -> Look:

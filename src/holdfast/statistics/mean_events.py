@@ -50,7 +50,15 @@ from holdfast.statistics.mean_rules import (
 from holdfast.statistics.rounded_rules import RoundedGroupMean, RoundedMean
 from holdfast.statistics.rule import Ground, Look, group_of_rows
 from holdfast.statistics.share_rules import GroupShare, Share, group_share_look, share_look
-from holdfast.statistics.spelling import brier_of, counted_value, paired_of, part_condition
+from holdfast.statistics.spelling import (
+    brier_of,
+    closer_conditions,
+    closer_of,
+    counted_value,
+    loss_of,
+    paired_of,
+    part_condition,
+)
 from holdfast.statistics.statistic import ConcentratedMean
 from holdfast.theory.length.levels import any_order_millibits
 
@@ -94,6 +102,9 @@ def _uses(tree: Expression, where: Expression | None) -> list[Use]:
     brier = brier_of(tree)
     if brier is not None:
         return [Use(Part("brier", brier, where))]
+    loss = loss_of(tree)
+    if loss is not None:
+        return [Use(Part("ratio", loss.values, where, (loss.cap,), loss.form))]
     pair = paired_of(tree)
     if pair is not None:
         return [_pair(*pair, where)]
@@ -109,6 +120,12 @@ def _uses(tree: Expression, where: Expression | None) -> list[Use]:
 
 
 def _pair(first: RowValue, second: RowValue, where: Expression | None) -> Use:
+    closer = closer_of(tree_of(first), tree_of(second))
+    if closer is not None:
+        one, other, label = closer
+        swapped = text_of(one) > text_of(other)
+        trees = (other, one, label) if swapped else closer
+        return Use(Part("ratio", trees, where, form="closer"), turned=swapped)
     values = sorted_trees(first, second)
     return Use(Part("paired", values, where), turned=values[0] != tree_of(first))
 
@@ -190,7 +207,9 @@ def _look(question: Any, part: Part, ground: Ground) -> Look | None:
     if part.kind == "declared":
         return None  # a declared variance is for the ledger
     if part.kind == "paired":
-        return _paired_look(part, ground)
+        return _paired_look(part.trees, part, ground)
+    if part.form == "closer":
+        return _paired_look(closer_conditions(*part.trees), part, ground)
     value = counted_value(part.trees[0]) if part.kind == "mean" else _row_of(question)
     return _mean_of(value, part, ground)
 
@@ -272,16 +291,16 @@ def _of_group(value: RowValue, part: Part, ground: Ground) -> Look | None:
     return group_mean_look(value, group, GroupMeanRule(n, log_p, *sizes))
 
 
-def _paired_look(part: Part, ground: Ground) -> Look | None:
+def _paired_look(trees: tuple[Expression, ...], part: Part, ground: Ground) -> Look | None:
     """Two conditions by the rows in which they differ; other values by the mean difference."""
     by_rows = isinstance(ground.sampling, Independent) and not ground.rounded
-    if not by_rows or not _two_conditions(part):
-        return _mean_of(_mean_difference(*part.trees), part, ground)
-    group = group_of_rows(None, ground, *map(row_value, part.trees))
+    if not by_rows or not _two_conditions(trees, part.where):
+        return _mean_of(_mean_difference(*trees), part, ground)
+    group = group_of_rows(None, ground, *map(row_value, trees))
     if group is not None and not ground.alike:
-        return _mean_of(_mean_difference(*part.trees), part, ground)
+        return _mean_of(_mean_difference(*trees), part, ground)
     inside = [] if group is None else [group.inside]
-    first, second = (build.coalesce([tree, build.FALSE]) for tree in part.trees)
+    first, second = (build.coalesce([tree, build.FALSE]) for tree in trees)
     first_alone, second_alone = (
         row_value(build.conjunction([*inside, one, build.negation(other)]))
         for one, other in ((first, second), (second, first))
@@ -291,8 +310,8 @@ def _paired_look(part: Part, ground: Ground) -> Look | None:
     return paired_look(first_alone, second_alone, rule, known)
 
 
-def _two_conditions(part: Part) -> bool:
-    return part.where is None and all(tree.kind is ValueKind.BOOLEAN for tree in part.trees)
+def _two_conditions(trees: tuple[Expression, ...], where: Expression | None) -> bool:
+    return where is None and all(tree.kind is ValueKind.BOOLEAN for tree in trees)
 
 
 def _mean_difference(first: Expression, second: Expression) -> RowValue:

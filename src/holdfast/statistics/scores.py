@@ -60,6 +60,7 @@ from holdfast.statistics.spelling import probability_of, score_number, squared_d
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.propagation import ratio_interval
 from holdfast.theory.base.safeside import round_down, round_up
+from holdfast.theory.length.levels import any_order_millibits
 
 if TYPE_CHECKING:
     import numpy as np
@@ -324,7 +325,12 @@ def _labelled_price(words: Grammar, part: Part) -> int:
 
 
 def _ratio_price(words: Grammar, part: Part) -> int:
-    return sum(words.condition(each, "v") for each in part.trees)
+    """Two conditions, or the values and numbers of a loss; two values may be in any order."""
+    if part.form in ("f1", "balanced_accuracy"):
+        return sum(words.condition(each, "v") for each in part.trees)
+    either = () if part.form == "r2" else part.trees[:2]
+    cost = sum(words.number(each, bounded=False) for each in part.trees) + numbers_price(part)
+    return cost + any_order_millibits(len(set(either)))
 
 
 def _balanced_uses(score: BalancedAccuracy) -> list[Use]:

@@ -12,17 +12,25 @@ where both are known.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from holdfast.errors import InvalidQuestion
 from holdfast.question import build
 from holdfast.question.expression import Constant, Expression, Op, Operation, ValueKind
 from holdfast.question.missing import may_be_missing
 from holdfast.question.row import RowValue, row_value
+from holdfast.question.text import text_of
 from holdfast.statistics.derived import as_counted
 from holdfast.statistics.mean import expression_of
 
 __all__ = [
+    "Loss",
     "brier_of",
+    "capped_loss",
+    "closer_conditions",
+    "closer_of",
     "counted_value",
+    "loss_of",
     "opposite_of",
     "paired_of",
     "part_condition",
@@ -149,6 +157,95 @@ def squared_distance(probability: RowValue, outcome: RowValue) -> RowValue:
     size = build.function(Op.ABS, build.arithmetic(Op.SUBTRACT, share, label))
     square = build.arithmetic(Op.MULTIPLY, size, size)
     return row_value(build.coalesce([square, build.constant(1.0)]))
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """The capped error of a row: of which values, in the order of their texts."""
+
+    values: tuple[Expression, Expression]
+    cap: float
+    power: int
+
+    @property
+    def form(self) -> str:
+        """What its mean is called."""
+        return "mae" if self.power == 1 else "mse"
+
+
+def capped_loss(first: Expression, second: Expression, cap: float, power: int) -> RowValue:
+    """The difference of two values, or its square, capped; the cap where one is missing."""
+    values = (build.as_number(each, "a loss") for each in (first, second))
+    gap = build.arithmetic(Op.SUBTRACT, *sorted(values, key=text_of))
+    size = build.clip(build.function(Op.ABS, gap), 0.0, cap)
+    loss = size if power == 1 else build.arithmetic(Op.MULTIPLY, size, size)
+    return row_value(build.coalesce([loss, build.constant(cap**power)]))
+
+
+def loss_of(tree: Expression) -> Loss | None:
+    """The loss that this is, if it is one."""
+    match tree:
+        case Operation(Op.COALESCE, (Operation(Op.MULTIPLY, (size, _)), Constant())):
+            power = 2
+        case Operation(Op.COALESCE, (size, Constant())):
+            power = 1
+        case _:
+            return None
+    match size:
+        case Operation(
+            Op.CLIP,
+            (
+                Operation(Op.ABS, (Operation(Op.SUBTRACT, (first, second)),)),
+                _,
+                Constant(value=float(cap)),
+            ),
+        ) if cap > 0.0 and capped_loss(first, second, cap, power).source == tree:
+            return Loss((first, second), cap, power)
+    return None
+
+
+def closer_conditions(
+    first: Expression, second: Expression, label: Expression
+) -> tuple[Expression, Expression]:
+    """Whether the first value is closer to the label than the second, and the other way round.
+
+    A missing value is further away than any; without a label neither is closer.
+    """
+    gaps = [
+        build.arithmetic(Op.SUBTRACT, *(build.as_number(each, "a prediction") for each in pair))
+        for pair in ((first, label), (second, label))
+    ]
+    one, other = (build.function(Op.ABS, gap) for gap in gaps)
+    return _is_less(one, other), _is_less(other, one)
+
+
+def _is_less(one: Expression, other: Expression) -> Expression:
+    less = build.comparison(Op.BELOW, one, other)
+    # Where that is unknown and `one` is not, it is the other value that is missing.
+    return build.coalesce([less, build.negation(build.is_null(one))])
+
+
+def closer_of(
+    first: Expression, second: Expression
+) -> tuple[Expression, Expression, Expression] | None:
+    """The two values and the label of which these conditions say who is closer."""
+    match first:
+        case Operation(Op.COALESCE, (_, Operation(Op.NOT, (Operation(Op.IS_NULL, (one,)),)))):
+            pass
+        case _:
+            return None
+    match second:
+        case Operation(Op.COALESCE, (_, Operation(Op.NOT, (Operation(Op.IS_NULL, (other,)),)))):
+            pass
+        case _:
+            return None
+    match one, other:
+        case (
+            Operation(Op.ABS, (Operation(Op.SUBTRACT, (a, label)),)),
+            Operation(Op.ABS, (Operation(Op.SUBTRACT, (b, _)),)),
+        ) if closer_conditions(a, b, label) == (first, second):
+            return a, b, label
+    return None
 
 
 def score_number(score: RowValue) -> Expression:

@@ -54,10 +54,12 @@ PRODUCTIONS: Mapping[str, Mapping[str, int]] = MappingProxyType(
         "relation": {"covariance": 300, "correlation": 700},
         "ratio": {
             "f1": 640,  # and Jaccard's index, which is a function of it: one event
-            "precision": 120,
-            "recall": 120,
             "balanced_accuracy": 60,
-            "f_beta": 60,
+            "mse": 100,
+            "mae": 60,
+            "rmse": 20,
+            "r2": 60,
+            "closer": 60,
         },
         "declared": {"variance": 600, "sigma": 250, "sigma and b": 150},
         "value": {"condition": 830, "number": 170},
