@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
+from holdfast.did_you_mean import did_you_mean
 from holdfast.errors import HoldfastError, InvalidArgument, InvalidQuestion
 from holdfast.question.functions import require_own
 from holdfast.question.parse import CallText, read_call
@@ -103,8 +103,7 @@ def named_call(found: CallText) -> Call:
     name = "avg" if found.name in MEANS else found.name
     if name not in STATISTICS:
         known = sorted({*STATISTICS, *TABLES})
-        near = difflib.get_close_matches(name, [*MEANS, *known], n=1)
-        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}."
+        hint = did_you_mean(name, [*MEANS, *known], f"there are {', '.join(known)}.", str)
         raise InvalidQuestion(f"{name[:40]!r} is not a statistic; {hint}")
     arguments: tuple[Any, ...] = found.arguments
     if name == "avg" and _LOG_LOSS.match(arguments[0]):
