@@ -30,7 +30,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "src" / "holdfast"
 # A module may import from lower storeys and from its own room, never from above.
 STOREYS = [
-    {"errors", "lazy", "wording"},
+    {"did_you_mean", "errors", "lazy", "wording"},
     {"require"},
     {"theory", "question"},
     {"data"},

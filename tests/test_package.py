@@ -135,7 +135,7 @@ def test_each_extra_brings_what_is_asked_of_it() -> None:
         ("sklearn", ["sklearn"]),
         ("optuna", ["optuna.py", "sklearn"]),
         ("serve", ["service"]),
-        ("mcp", ["agents/calling.py", "agents/results.py", "agents/server.py", "agents/tools.py"]),
+        ("mcp", ["agents/tools.py", "agents/results.py", "agents/server.py", "agents/tools.py"]),
     ],
 )
 def test_an_extra_is_enough_for_its_rooms(extra: str, rooms: list[str]) -> None:

@@ -10,8 +10,8 @@ from docs.writers.markdown import generated, page, table
 from mcp.server.mcpserver import MCPServer
 from mcp.types import Tool
 
-from holdfast.agents.calling import Agent
 from holdfast.agents.server import server_of
+from holdfast.agents.tools import Agent
 
 __all__ = ["mcp_page"]
 

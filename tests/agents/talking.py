@@ -11,8 +11,8 @@ import polars as pl
 from mcp import Client
 from mcp.types import CallToolResult
 
-from holdfast.agents.calling import Agent, Callers
 from holdfast.agents.server import server_of
+from holdfast.agents.tools import Agent, Callers
 from holdfast.holdout.holdout import Holdout
 
 _Said = TypeVar("_Said")

@@ -14,8 +14,8 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
-from holdfast.agents.calling import Agent
 from holdfast.agents.server import http_app, server_of
+from holdfast.agents.tools import Agent
 from holdfast.errors import NotAllowed
 from tests.agents.talking import facts_of
 from tests.cli.run import holdfast

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from mcp import Client
 
-from holdfast.agents.calling import Agent
+from holdfast.agents.tools import Agent
 from tests.agents.talking import talk
 from tests.cli.run import holdfast
 from tests.holdout.tables import made, opened

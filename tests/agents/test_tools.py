@@ -17,7 +17,7 @@ from mcp.shared.exceptions import MCPError
 from mcp.types import CallToolResult, Tool
 
 import holdfast
-from holdfast.agents.calling import Agent
+from holdfast.agents.tools import Agent
 from holdfast.errors import NotAllowed
 from holdfast.holdout.holdout import Holdout
 from tests.agents.talking import called, facts_of, hypotheses, talk, texts_of

@@ -10,7 +10,7 @@ from unittest.mock import patch
 
 import pytest
 
-from holdfast.cli.terminal import progress
+from holdfast.cli.commands import progress
 from holdfast.errors import MissingExtra
 from holdfast.lab.arena.campaign import campaign, tightness
 from holdfast.lab.arena.comparison import Run

@@ -14,8 +14,8 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from holdfast.agents.calling import Agent
 from holdfast.agents.server import http_app, server_of
+from holdfast.agents.tools import Agent
 from holdfast.holdout.holdout import Holdout
 from holdfast.service.access import Caller, client_of
 from holdfast.service.data_set import Asking, Reply, Service

@@ -12,8 +12,7 @@ from mcp.server.transport_security import TransportSecuritySettings
 from starlette.applications import Starlette
 
 from holdfast import __version__
-from holdfast.agents.calling import Agent, Callers
-from holdfast.agents.tools import tools_for
+from holdfast.agents.tools import Agent, Callers, tools_for
 from holdfast.errors import HoldfastError
 from holdfast.holdout.holdout import Holdout
 from holdfast.service.problems import problem_of

@@ -1,4 +1,4 @@
-"""The tools, each a verb of the holdout that the caller may ask.
+"""The tools, each a verb of the holdout that the caller may ask; and who calls them.
 
 What goes wrong is a tool error with the members of a problem (`service.problems`): of a refusal
 requested, remaining, missing and what to do next. Of anything unforeseen nothing is told.
@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import wraps
 from http import HTTPStatus
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, Protocol, TypeAlias, TypeVar
 
 import anyio.to_thread
 from mcp.server.mcpserver import Context
@@ -21,7 +21,6 @@ from mcp.server.mcpserver.tools import Tool
 from mcp.types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import BaseModel, Field
 
-from holdfast.agents.calling import Agent, Callers
 from holdfast.agents.results import (
     AnswersTold,
     BudgetTold,
@@ -45,11 +44,61 @@ from holdfast.holdout.options import (
     fields_of,
 )
 from holdfast.planner.plan import plan as make_plan
-from holdfast.service.data_set import Asking, AskingVerb
+from holdfast.service.data_set import Asking, AskingVerb, Reply
 from holdfast.service.problems import problem_of
 from holdfast.service.wire import wire_type
 
-__all__ = ["tools_for"]
+__all__ = [
+    "Agent",
+    "Askable",
+    "Callers",
+    "tools_for",
+]
+
+_T = TypeVar("_T")
+
+
+class Askable(Protocol):
+    """What tools ask. Nothing here holds a thread while it waits for another one."""
+
+    async def read(self, use: Callable[[Holdout], _T]) -> _T:
+        """What is free to know."""
+
+    async def answer(self, asking: Asking, accept_cost: int | None) -> Reply:
+        """The answer to a question; one dearer than `accept_cost` questions is not asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Local:
+    """A holdout of this process, which is asked in a thread: whoever calls is its owner."""
+
+    holdout: Holdout
+
+    async def read(self, use: Callable[[Holdout], _T]) -> _T:
+        return await anyio.to_thread.run_sync(use, self.holdout)
+
+    async def answer(self, asking: Asking, accept_cost: int | None) -> Reply:
+        del accept_cost  # nobody else shares what it spends
+        return await self.read(asking.put_to)
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """Who calls a tool: the holdout that may be asked, and the name that its ledger writes down."""
+
+    holdout: Holdout | Askable
+    asked_by: str | None = None
+
+    @property
+    def askable(self) -> Askable:
+        """What is asked, whose answers are awaited."""
+        return _Local(self.holdout) if isinstance(self.holdout, Holdout) else self.holdout
+
+
+# Called for every request, with the HTTP request (Starlette's), or None where there is none. It may
+# refuse with an error of `holdfast.errors`, and the agent is told as it is told of any other.
+Callers = Callable[[Any], Agent]
+
 
 _LOG = logging.getLogger(__name__)
 

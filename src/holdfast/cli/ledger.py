@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from holdfast import require
-from holdfast.cli.commands import Json, app, read_number, show_json
+from holdfast.cli.commands import Json, app, progress, read_number, show_json
 from holdfast.cli.elsewhere import again, anywhere, require_here, served
 from holdfast.cli.ledgers import (
     Data,
@@ -25,7 +25,6 @@ from holdfast.cli.ledgers import (
     without_password,
 )
 from holdfast.cli.signing import SignWith, known_key
-from holdfast.cli.terminal import progress
 from holdfast.errors import HoldfastError, InvalidArgument, LedgerTampered
 
 if TYPE_CHECKING:

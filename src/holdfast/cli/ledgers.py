@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from difflib import get_close_matches
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated
@@ -13,6 +12,7 @@ import typer
 
 from holdfast import require
 from holdfast.cli.commands import secret_file
+from holdfast.did_you_mean import did_you_mean
 from holdfast.errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -78,10 +78,10 @@ def ledger_path(name: str) -> str | Path:
                 )
             return path
     here = [each.stem for each in sorted(Path().glob("*.ledger"))]
-    near = get_close_matches(name, here, n=1)
-    hint = f"did you mean {near[0]!r}? Or " if near else ""
+    hint = did_you_mean(name, here)
+    instead = f"{hint} Or make one" if hint else "make one"
     raise InvalidArgument(
-        f"there is no ledger {str(path)!r}; {hint}make one: holdfast init DATA --name {quote(name)}"
+        f"there is no ledger {str(path)!r}; {instead}: holdfast init DATA --name {quote(name)}"
     )
 
 

@@ -104,7 +104,7 @@ def _reader(name: str, kind: Any) -> Callable[[str, Any], Any]:
         case "separator":
             return lambda _, text: "\t" if text in _TABS else text
         case "options":
-            from holdfast.cli.mechanisms import options_of_text
+            from holdfast.cli.catalogues import options_of_text
 
             return lambda _, texts: options_of_text(texts)
         case "dev":

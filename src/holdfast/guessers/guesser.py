@@ -7,7 +7,6 @@ of the ledger: its state is a fold over the answers there, and is made again whe
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -15,6 +14,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from holdfast import require
 from holdfast.data.sample import Sample
+from holdfast.did_you_mean import did_you_mean
 from holdfast.errors import InvalidArgument
 from holdfast.lazy import load
 from holdfast.ledger.entries import Recorded
@@ -211,8 +211,7 @@ def guessers_of(wanted: str | Guesser | None, *, with_training: bool) -> tuple[G
     chosen = guessers().get(wanted) if isinstance(wanted, str) else wanted
     if not isinstance(chosen, Guesser):
         names = [ANALYST, *guessers()]
-        near = difflib.get_close_matches(str(wanted), names, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(names)}."
+        hint = did_you_mean(wanted, names, f"there are {', '.join(names)}.")
         raise InvalidArgument(f"guesser is {wanted!r}, which is not a guesser; {hint}")
     return (chosen, *(each for each in training if each.name != chosen.name))
 

@@ -10,10 +10,11 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any, Literal, ParamSpec, TypedDict, TypeVar, get_type_hints
+
+from holdfast.did_you_mean import did_you_mean
 
 __all__ = [
     "AcceptOption",
@@ -428,8 +429,7 @@ def takes(
         @wraps(verb)
         def checked(*given: _P.args, **options: _P.kwargs) -> _T:
             for name in options.keys() - known:
-                near = get_close_matches(name, known, n=1)
-                hint = _RENAMED.get(name) or (f"did you mean {near[0]}=?" if near else "")
+                hint = _RENAMED.get(name) or did_you_mean(name, known, write="{}=".format)
                 taken = f"{called or verb.__name__}() takes no {name}="
                 raise TypeError(f"{taken}; {hint}" if hint else f"{taken}.")
             return verb(*given, **options)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from holdfast.did_you_mean import did_you_mean
 from holdfast.errors import InvalidArgument
 from holdfast.lazy import load
 from holdfast.mechanisms.claims import Claims
@@ -69,8 +69,7 @@ def kind_of(name: object) -> MechanismKind:
         return DESCRIBED_ONLY
     if isinstance(name, str) and name in CATALOGUE:
         return CATALOGUE[name]
-    near = difflib.get_close_matches(str(name), CATALOGUE, n=1)
-    hint = f"did you mean {near[0]!r}?" if near else "see: holdfast mechanisms"
+    hint = did_you_mean(name, CATALOGUE, "see: holdfast mechanisms")
     raise InvalidArgument(f"mechanism is {name!r}, which is not in the catalogue; {hint}")
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
+from holdfast.did_you_mean import did_you_mean
 from holdfast.errors import InvalidArgument
 from holdfast.mechanisms.claims import Claims
 from holdfast.mechanisms.mechanism import Checker, Mechanism
@@ -105,7 +105,6 @@ def chosen_options(
     """The options given, over their defaults; one that the mechanism does not have is refused."""
     for option in options:
         if option not in defaults:
-            near = difflib.get_close_matches(str(option), defaults, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(defaults)}."
+            hint = did_you_mean(option, defaults, f"it has {', '.join(defaults)}.")
             raise InvalidArgument(f"{name} has no option {option!r}; {hint}")
     return {**defaults, **options}

@@ -9,7 +9,7 @@ from datetime import datetime
 from itertools import islice
 
 from holdfast.errors import NotDescribed
-from holdfast.prior.constants import (
+from holdfast.prior.literals import (
     Class,
     Place,
     count_millibits,

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from holdfast.prior.constants import Class, Place, exactly
+from holdfast.prior.literals import Class, Place, exactly
 from holdfast.question.bounds import Range
 from holdfast.question.columns import Schema
 from holdfast.question.expression import Column, ColumnType, ValueKind

@@ -26,7 +26,7 @@ from holdfast.prior.atoms import (
     units,
 )
 from holdfast.prior.column_weights import Columns
-from holdfast.prior.constants import Class, Place, count_millibits, exactly
+from holdfast.prior.literals import Class, Place, count_millibits, exactly
 from holdfast.question.bounds import range_of
 from holdfast.question.expression import Column, Constant, Expression, Op, Operation, ValueKind
 from holdfast.question.text import identifier

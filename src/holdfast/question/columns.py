@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from holdfast.did_you_mean import near_names
 from holdfast.errors import InvalidArgument, InvalidQuestion
 from holdfast.question.bounds import Range
 from holdfast.question.declaring import (
@@ -260,7 +260,7 @@ def no_column(name: str, columns: Iterable[str]) -> str:
     """The end of a sentence about a name that no column has, with those that are near."""
     names = list(columns)
     by_folded = {each.casefold(): each for each in names}
-    near = difflib.get_close_matches(name[:100].casefold(), by_folded, n=3, cutoff=0.6)
+    near = near_names(name[:100].casefold(), by_folded, most=3)
     if near:
         return (
             f"{shortened(name)}, which is not a column of the table; did you mean "

@@ -13,10 +13,13 @@ its bounds. Where that could happen, the expression is refused.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from enum import IntEnum
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from holdfast.errors import InvalidQuestion
 from holdfast.question import build
@@ -24,12 +27,90 @@ from holdfast.question.bounds import range_of
 from holdfast.question.columns import Schema
 from holdfast.question.expression import ColumnType, Expression, Op, ValueKind
 from holdfast.question.parse import MAX_PATTERN, column_value
-from holdfast.question.polars_literal import Node, Value, Width, literal, members
 
 if TYPE_CHECKING:
     import polars as pl
 
 __all__ = ["from_polars"]
+
+_Node: TypeAlias = Any  # a piece of Polars' JSON
+
+
+class _Width(IntEnum):
+    """What Polars computes a value with; of two, the wider."""
+
+    ANY = 0  # a whole literal, or no number
+    NARROW = 1  # integers of fewer than 64 bits
+    WHOLE = 2
+    REAL = 3
+
+
+class _Value(NamedTuple):
+    """An expression, None for NULL, and its width in Polars."""
+
+    expression: Expression | None
+    width: _Width
+
+
+def _literal(inside: _Node) -> _Value:
+    constant: tuple[Expression | None, _Width]
+    match inside:
+        case {"Dyn": {"Int": int(whole)}}:
+            constant = build.constant(whole), _Width.ANY
+        case {"Scalar": {"Int64": int(whole)}}:
+            constant = build.constant(whole), _Width.WHOLE
+        case {"Dyn": {"Float": float(real)}} | {"Scalar": {"Float64": float(real)}}:
+            constant = build.constant(real), _Width.REAL
+        case {"Scalar": {"Boolean": bool(value)} | {"String": str(value)}}:
+            constant = build.constant(value), _Width.NARROW
+        case {"Scalar": {"Date": int(days)}}:
+            constant = _moment(timedelta(days=1), days), _Width.NARROW
+        case {"Scalar": {"Datetime": [int(count), "Microseconds", None]}}:
+            constant = _moment(timedelta(microseconds=1), count), _Width.NARROW
+        case {"Scalar": {"Null": "Null"}}:
+            constant = None, _Width.ANY
+        case _:
+            raise InvalidQuestion(
+                "A literal of the Polars expression is not a finite number, text, a Boolean, a "
+                "date or a time without zone; write the question as text."
+            )
+    return _Value(*constant)
+
+
+def _moment(unit: timedelta, count: int) -> Expression:
+    try:
+        return build.constant(datetime(1970, 1, 1) + unit * count)
+    except OverflowError:
+        raise InvalidQuestion("A date of the question is not in the calendar.") from None
+
+
+def _members(node: _Node) -> list[Expression]:
+    """The values of a list that was written into the expression."""
+    import polars as pl
+
+    match node:
+        case {"Literal": {"Scalar": {"List": list(packed)}} | {"Series": list(packed)}}:
+            values = pl.read_ipc_stream(bytes(packed)).to_series().to_list()
+        case _:
+            raise InvalidQuestion(
+                "is_in looks a value up in a list that is written out; a column as the list would "
+                "mix rows."
+            )
+    return [_member(value) for value in values]
+
+
+def _member(value: object) -> Expression:
+    if isinstance(value, date) and not isinstance(value, datetime):
+        value = datetime(value.year, value.month, value.day)
+    naive = isinstance(value, datetime) and value.tzinfo is None
+    finite = isinstance(value, int | float) and math.isfinite(value)
+    if naive or finite or isinstance(value, str):
+        return build.constant(value)  # type: ignore[arg-type]
+    raise InvalidQuestion(
+        "is_in of a Polars expression looks for numbers, text, dates and times without zone, not "
+        "for null; write the question as text."
+    )
+
 
 _MAX_LENGTH = 500_000  # characters of an expression as Polars writes it down
 _INSTEAD = (
@@ -95,7 +176,7 @@ def _refused(part: str) -> InvalidQuestion:
     return InvalidQuestion(f"{part} cannot be read as a value of each row by itself; {_INSTEAD}")
 
 
-def _serialized(expression: object) -> Node:
+def _serialized(expression: object) -> _Node:
     import polars as pl
 
     if not isinstance(expression, pl.Expr):
@@ -126,7 +207,7 @@ class _Reader:
 
     schema: Schema
 
-    def read(self, node: Node, bounded: bool) -> Value:
+    def read(self, node: _Node, bounded: bool) -> _Value:
         name, inside = _only(node)
         match name, inside:
             case "Alias", [aliased, str()]:
@@ -134,7 +215,7 @@ class _Reader:
             case "Column", str():
                 value_read = self._column(inside, bounded)
             case "Literal", _:
-                value_read = literal(inside)
+                value_read = _literal(inside)
             case "BinaryExpr", {"left": left, "op": str(op), "right": right, **more} if not more:
                 value_read = self._binary(op, left, right, bounded)
             case "Ternary", _:
@@ -149,35 +230,35 @@ class _Reader:
                 raise _refused(f"{_quoted_name(name)} in a Polars expression")
         return value_read
 
-    def _some(self, node: Node, bounded: bool = False) -> Value:
+    def _some(self, node: _Node, bounded: bool = False) -> _Value:
         value = self.read(node, bounded)
         _not_null(value)
         return value
 
-    def _raw(self, node: Node) -> Expression:
+    def _raw(self, node: _Node) -> Expression:
         return _not_null(self._some(node))
 
-    def _column(self, name: str, bounded: bool) -> Value:
+    def _column(self, name: str, bounded: bool) -> _Value:
         number = column_value(self.schema, name, quoted=True, bounded=bounded)
         column = self.schema.column(name, quoted=True)
-        width = {ColumnType.FLOAT: Width.REAL, ColumnType.INTEGER: Width.WHOLE}
-        return Value(number, width.get(column.type, Width.NARROW))
+        width = {ColumnType.FLOAT: _Width.REAL, ColumnType.INTEGER: _Width.WHOLE}
+        return _Value(number, width.get(column.type, _Width.NARROW))
 
-    def _binary(self, op: str, left: Node, right: Node, bounded: bool) -> Value:
+    def _binary(self, op: str, left: _Node, right: _Node, bounded: bool) -> _Value:
         if op in _COMPARISONS:
             condition = build.comparison(_COMPARISONS[op], self._raw(left), self._raw(right))
-            return Value(condition, Width.NARROW)
+            return _Value(condition, _Width.NARROW)
         if op in _JUNCTIONS:
-            return Value(_JUNCTIONS[op]([self._raw(left), self._raw(right)]), Width.NARROW)
+            return _Value(_JUNCTIONS[op]([self._raw(left), self._raw(right)]), _Width.NARROW)
         if op == "Xor":
             sides = [self._raw(left), self._raw(right)]
             if all(side.kind is ValueKind.BOOLEAN for side in sides):
-                return Value(build.comparison(Op.UNEQUAL, *sides), Width.NARROW)
+                return _Value(build.comparison(Op.UNEQUAL, *sides), _Width.NARROW)
         if op in _ARITHMETIC:
             return self._arithmetic(_ARITHMETIC[op], left, right, bounded)
         raise _refused(f"The operation {_quoted_name(op)} of a Polars expression")
 
-    def _arithmetic(self, op: Op, left: Node, right: Node, bounded: bool) -> Value:
+    def _arithmetic(self, op: Op, left: _Node, right: _Node, bounded: bool) -> _Value:
         a, b = (_wide(self._some(side, bounded)) for side in (left, right))
         if op is Op.DIVIDE:
             divisor = range_of(build.as_number(_not_null(b), "'/'"))
@@ -186,11 +267,11 @@ class _Reader:
                     "The Polars expression divides by what may be 0, which gives an infinity "
                     "there and NULL here; write the quotient as text."
                 )
-        width = Width.REAL if op is Op.DIVIDE else max(a.width, b.width)
-        return Value(build.arithmetic(op, _not_null(a), _not_null(b)), width)
+        width = _Width.REAL if op is Op.DIVIDE else max(a.width, b.width)
+        return _Value(build.arithmetic(op, _not_null(a), _not_null(b)), width)
 
-    def _ternary(self, node: Node, bounded: bool) -> Value:
-        branches: list[tuple[Expression, Value]] = []
+    def _ternary(self, node: _Node, bounded: bool) -> _Value:
+        branches: list[tuple[Expression, _Value]] = []
         while _only(node)[0] == "Ternary":
             match _only(node)[1]:
                 case {"predicate": when, "truthy": then, "falsy": node, **more} if not more:
@@ -200,21 +281,21 @@ class _Reader:
         otherwise = self.read(node, bounded)
         values = [(when, then.expression) for when, then in branches]
         width = max(each.width for each in (*(then for _, then in branches), otherwise))
-        return Value(build.case(values, otherwise.expression), width)
+        return _Value(build.case(values, otherwise.expression), width)
 
-    def _cast(self, node: Node, to: str, bounded: bool) -> Value:
+    def _cast(self, node: _Node, to: str, bounded: bool) -> _Value:
         value = self._some(node, bounded)
         operand = _not_null(value)
         if operand.kind is ValueKind.BOOLEAN and (to == "Float64" or to in _INTEGERS):
-            width = Width.REAL if to == "Float64" else Width.NARROW
-            return Value(build.as_number(operand, "cast"), width)
+            width = _Width.REAL if to == "Float64" else _Width.NARROW
+            return _Value(build.as_number(operand, "cast"), width)
         if operand.kind is ValueKind.NUMBER and to == "Float64":
-            return Value(operand, Width.REAL)
+            return _Value(operand, _Width.REAL)
         raise _refused(f"A cast to {_quoted_name(to)} in a Polars expression")
 
-    def _function(self, function: Node, operands: list[Node], bounded: bool) -> Value:
+    def _function(self, function: _Node, operands: list[_Node], bounded: bool) -> _Value:
         family, name = _only(function) if isinstance(function, dict) else ("", function)
-        options: Node = None
+        options: _Node = None
         if family in ("Boolean", "StringExpr", "TemporalExpr"):
             if isinstance(name, dict):
                 name, options = _only(name)
@@ -223,27 +304,27 @@ class _Reader:
         key = (family, name) if isinstance(name, str) else ("", "")
         if key in _UNARY and options is None:
             (operand,) = operands
-            return Value(_UNARY[key](self._raw(operand)), Width.NARROW)
+            return _Value(_UNARY[key](self._raw(operand)), _Width.NARROW)
         if key in _HORIZONTAL and options is None:
-            return Value(_HORIZONTAL[key]([self._raw(each) for each in operands]), Width.NARROW)
+            return _Value(_HORIZONTAL[key]([self._raw(each) for each in operands]), _Width.NARROW)
         if key not in _FUNCTIONS:
             raise _refused(f"The function {_quoted_name(name)} of a Polars expression")
         return _FUNCTIONS[key](self, operands, options, bounded)
 
-    def _negate(self, operands: list[Node], _options: Node, bounded: bool) -> Value:
+    def _negate(self, operands: list[_Node], _options: _Node, bounded: bool) -> _Value:
         (value,) = (_wide(self._some(each, bounded)) for each in operands)
-        return Value(build.negate(_number(value)), value.width)
+        return _Value(build.negate(_number(value)), value.width)
 
-    def _abs(self, operands: list[Node], _options: Node, bounded: bool) -> Value:
+    def _abs(self, operands: list[_Node], _options: _Node, bounded: bool) -> _Value:
         (value,) = (self._some(each, bounded) for each in operands)
-        return Value(build.function(Op.ABS, _number(value)), value.width)
+        return _Value(build.function(Op.ABS, _number(value)), value.width)
 
-    def _clip(self, operands: list[Node], options: Node, _bounded: bool) -> Value:
+    def _clip(self, operands: list[_Node], options: _Node, _bounded: bool) -> _Value:
         value, *ends = (self._some(each) for each in operands)
         bounds = [range_of(_number(end)) for end in ends]
         if any(bound.low != bound.high for bound in bounds):
             raise _refused("A clip between bounds that are not numbers")
-        if value.width is not Width.REAL and any(not bound.low.is_integer() for bound in bounds):
+        if value.width is not _Width.REAL and any(not bound.low.is_integer() for bound in bounds):
             raise InvalidQuestion(
                 "The Polars expression clips integers at bounds that are not whole, which Polars "
                 "rounds; cast the value to pl.Float64 first."
@@ -251,43 +332,44 @@ class _Reader:
         number = _number(value)
         match options:
             case {"has_min": True, "has_max": True, **more} if not more:
-                return Value(build.clip(number, *(bound.low for bound in bounds)), value.width)
+                return _Value(build.clip(number, *(bound.low for bound in bounds)), value.width)
             case {"has_min": bool(low), "has_max": bool(high), **more} if not more and low != high:
                 op = Op.GREATEST if low else Op.LEAST
-                return Value(build.extreme(op, [number, _not_null(ends[0])]), value.width)
+                return _Value(build.extreme(op, [number, _not_null(ends[0])]), value.width)
         raise _refused("A clip of this form in a Polars expression")
 
-    def _coalesce(self, operands: list[Node], _options: Node, bounded: bool) -> Value:
+    def _coalesce(self, operands: list[_Node], _options: _Node, bounded: bool) -> _Value:
         values = [self._some(each, bounded) for each in operands]
         chosen = build.coalesce([_not_null(value) for value in values])
-        return Value(chosen, max(value.width for value in values))
+        return _Value(chosen, max(value.width for value in values))
 
-    def _between(self, operands: list[Node], options: Node, _bounded: bool) -> Value:
+    def _between(self, operands: list[_Node], options: _Node, _bounded: bool) -> _Value:
         closed = options.get("closed") if isinstance(options, dict) else None
         if closed not in _ENDS:
             raise _refused("is_between of this form")
         value, *ends = (self._raw(each) for each in operands)
         pairs = zip(_ENDS[closed], ends, strict=True)
-        return Value(
-            build.conjunction([build.comparison(op, value, end) for op, end in pairs]), Width.NARROW
+        return _Value(
+            build.conjunction([build.comparison(op, value, end) for op, end in pairs]),
+            _Width.NARROW,
         )
 
-    def _in(self, operands: list[Node], options: Node, _bounded: bool) -> Value:
+    def _in(self, operands: list[_Node], options: _Node, _bounded: bool) -> _Value:
         value, listed = operands
-        wanted = members(listed)
+        wanted = _members(listed)
         if options != {"nulls_equal": False} or not wanted:
             raise _refused("is_in of no values, or of nulls,")
         subject = self._raw(value)
-        return Value(
+        return _Value(
             build.disjunction([build.comparison(Op.EQUAL, subject, member) for member in wanted]),
-            Width.NARROW,
+            _Width.NARROW,
         )
 
-    def _contains(self, operands: list[Node], options: Node, _bounded: bool) -> Value:
+    def _contains(self, operands: list[_Node], options: _Node, _bounded: bool) -> _Value:
         literal = isinstance(options, dict) and options.get("literal") is True
         return self._like(operands, "%", "%", literal=literal)
 
-    def _like(self, operands: list[Node], before: str, after: str, *, literal: bool) -> Value:
+    def _like(self, operands: list[_Node], before: str, after: str, *, literal: bool) -> _Value:
         value, wanted = (self._raw(each) for each in operands)
         text = getattr(wanted, "value", None)
         if not isinstance(text, str) or len(text) > MAX_PATTERN - 2:
@@ -300,10 +382,10 @@ class _Reader:
                 "A Polars expression looks for text without signs of its own meaning (regular "
                 "expressions, % and _); write a 'like' as text, or use row_function(...)."
             )
-        return Value(build.like(value, f"{before}{text}{after}"), Width.NARROW)
+        return _Value(build.like(value, f"{before}{text}{after}"), _Width.NARROW)
 
 
-_FUNCTIONS: dict[tuple[str, str], Callable[[_Reader, list[Node], Node, bool], Value]] = {
+_FUNCTIONS: dict[tuple[str, str], Callable[[_Reader, list[_Node], _Node, bool], _Value]] = {
     ("", "Negate"): _Reader._negate,
     ("", "Abs"): _Reader._abs,
     ("", "Clip"): _Reader._clip,
@@ -321,7 +403,7 @@ _FUNCTIONS: dict[tuple[str, str], Callable[[_Reader, list[Node], Node, bool], Va
 }
 
 
-def _only(node: Node) -> tuple[str, Node]:
+def _only(node: _Node) -> tuple[str, _Node]:
     """The name of a node and what it holds."""
     if isinstance(node, dict) and len(node) == 1:
         ((name, inside),) = node.items()
@@ -333,23 +415,23 @@ def _quoted_name(name: object) -> str:
     return repr(name[:40]) if isinstance(name, str) and name else "something"
 
 
-def _not_null(value: Value) -> Expression:
+def _not_null(value: _Value) -> Expression:
     if value.expression is None:
         raise _refused("A Polars expression with null outside of then and otherwise")
     return value.expression
 
 
-def _number(value: Value) -> Expression:
+def _number(value: _Value) -> Expression:
     operand = _not_null(value)
     if operand.kind is not ValueKind.NUMBER:
         raise InvalidQuestion(f"The Polars expression computes with {operand.kind}; cast it first.")
     return operand
 
 
-def _wide(value: Value) -> Value:
+def _wide(value: _Value) -> _Value:
     """A number that arithmetic does not make wrap around."""
     numeric = (ValueKind.NUMBER, ValueKind.BOOLEAN)
-    if value.width is Width.NARROW and _not_null(value).kind in numeric:
+    if value.width is _Width.NARROW and _not_null(value).kind in numeric:
         raise InvalidQuestion(
             "The Polars expression computes with a condition, a length or a part of a date, which "
             "are small integers in Polars; cast it with .cast(pl.Float64) first."

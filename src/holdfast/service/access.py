@@ -25,9 +25,16 @@ from holdfast.errors import (
 )
 from holdfast.holdout.answer import Answer
 from holdfast.holdout.holdout import Holdout
-from holdfast.service.data_set import FAULTS_OF_CALLS, Asking, Reply, Served, Service
+from holdfast.service.data_set import (
+    FAULTS_OF_CALLS,
+    TOKENS,
+    Asking,
+    Reply,
+    Served,
+    Service,
+    run_in,
+)
 from holdfast.service.pacing import OnTheStep
-from holdfast.service.pools import TOKENS, run_in
 from holdfast.service.prices import Pool, price_of, require_accepted, settled_price
 from holdfast.service.problems import rejection
 from holdfast.service.tokens import FREE, CountedCall, Price, Token, TokenRole

@@ -27,11 +27,10 @@ from holdfast.mechanisms.terms import Terms
 from holdfast.planner.plan import plan as make_plan
 from holdfast.planner.table import Plan
 from holdfast.service.access import Caller, Serving, client_of, service_of, veil_for
-from holdfast.service.data_set import Asking, Reply, Service
+from holdfast.service.data_set import BODIES, PICTURES, REPORTS, Asking, Reply, Service, run_in
 from holdfast.service.edge import CONTENT_POLICY
-from holdfast.service.pools import BODIES, PICTURES, REPORTS, run_in
 from holdfast.service.prices import CostNotAccepted, price_of
-from holdfast.service.problems import Problem, Rejected, certificate_file, problem_of, rejection
+from holdfast.service.problems import Problem, Rejected, problem_of, rejection
 from holdfast.service.rest import UploadedFile, standings_told
 from holdfast.service.sessions import (
     PageSession,
@@ -43,7 +42,7 @@ from holdfast.service.sessions import (
 from holdfast.service.shown import board_shown, gate_shown, group_rows, lines_shown, overview_shown
 from holdfast.service.tokens import ROLES, TokenRole, expiry_of
 from holdfast.service.uploads import Upload
-from holdfast.service.wire import csv_of, dataset_told, ledger_told
+from holdfast.service.wire import certificate_file, csv_of, dataset_told, ledger_told
 
 __all__ = [
     "Signed",

@@ -13,8 +13,8 @@ import os
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, TypeVar
@@ -41,14 +41,17 @@ from holdfast.holdout.request import NamedWidth
 from holdfast.ledger.backend import LedgerHome
 from holdfast.service.folder import Folder, Settings
 from holdfast.service.pacing import Attempts
-from holdfast.service.pools import run_in
 from holdfast.service.problems import rejection
 from holdfast.service.tokens import Token, TokenStore
 from holdfast.statistics.bind import Question, question_of
 from holdfast.statistics.entry import Better, TableCall
 
 __all__ = [
+    "BODIES",
     "FAULTS_OF_CALLS",
+    "PICTURES",
+    "REPORTS",
+    "TOKENS",
     "Asking",
     "AskingVerb",
     "DatasetKind",
@@ -57,13 +60,27 @@ __all__ = [
     "Served",
     "Service",
     "dataset_kind",
+    "run_in",
 ]
+
+_T = TypeVar("_T")
+
+# Pools of threads, one for each purpose. Who holds a thread of one purpose never waits for a thread
+# of the same: so that however many call, somebody always gets on.
+TOKENS = ThreadPoolExecutor(1, "tokens")  # who may ask how much: one file, one writer
+REPORTS = ThreadPoolExecutor(2, "reports")  # audits, plans and certificates, which take long
+PICTURES = ThreadPoolExecutor(1, "pictures")  # alone, since what draws is loaded when it is needed
+BODIES = ThreadPoolExecutor(2, "bodies")  # what is long to read: columns, submissions
+
+
+def run_in(pool: Executor, do: Callable[[], _T]) -> Awaitable[_T]:
+    """What is done by a thread of a pool, while the event loop goes on."""
+    return asyncio.get_running_loop().run_in_executor(pool, do)
 
 
 AskingVerb: TypeAlias = Literal["ask", "check", "gate"]
 DatasetKind: TypeAlias = Literal["table", "board", "gate"]
 Reply: TypeAlias = Answer | Groups | Distribution
-_T = TypeVar("_T")
 _MOST_TOGETHER = 256
 # What is wrong with a call, and not with the files: the holdout is as good as before.
 FAULTS_OF_CALLS = (InvalidArgument, InvalidQuestion, LedgerBusy, Refused)

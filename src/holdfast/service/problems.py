@@ -8,28 +8,21 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Awaitable
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 from starlette.responses import Response
 
 from holdfast import errors
-from holdfast.certificate.signing import SigningKey
 from holdfast.errors import HoldfastError, Refused, Shortfall
-from holdfast.service.pools import REPORTS, run_in
-
-if TYPE_CHECKING:
-    from holdfast.service.data_set import Served
 
 __all__ = [
     "JsonReply",
     "Problem",
     "ProblemReply",
     "Rejected",
-    "certificate_file",
     "error_of",
     "known_problems",
     "problem_of",
@@ -314,21 +307,6 @@ def problem_reply(error: Exception | Problem) -> Response:
     if problem.status == HTTPStatus.UNAUTHORIZED:
         reply.headers["WWW-Authenticate"] = "Bearer"
     return reply
-
-
-def certificate_file(
-    served: Served, key: SigningKey, form: Literal["html", "json"]
-) -> Awaitable[Response]:
-    """A signed certificate as a file to keep: it says everything by itself, without a service."""
-    kind = "text/html; charset=utf-8" if form == "html" else "application/json"
-    named = {"Content-Disposition": f'attachment; filename="{served.name}-reuse.{form}"'}
-
-    async def written() -> Response:
-        certificate = await served.read(lambda holdout: holdout.certificate(sign_with=key))
-        text = await run_in(REPORTS, certificate.to_html if form == "html" else certificate.to_json)
-        return Response(text, media_type=kind, headers=named)
-
-    return written()
 
 
 def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:

@@ -34,12 +34,10 @@ from holdfast.service.access import (
     Serving,
     veil_for,
 )
-from holdfast.service.bodies import described_body, long_body
 from holdfast.service.client import carried_budget, carried_recorded
-from holdfast.service.data_set import Asking, AskingVerb, Reply, Served
+from holdfast.service.data_set import BODIES, REPORTS, Asking, AskingVerb, Reply, Served, run_in
 from holdfast.service.pacing import OnTheStep
-from holdfast.service.pools import BODIES, REPORTS, run_in
-from holdfast.service.problems import JsonReply, certificate_file, problem_of, problems
+from holdfast.service.problems import JsonReply, problem_of, problems
 from holdfast.service.tokens import Token, expiry_of, said_digest
 from holdfast.service.uploads import Upload
 from holdfast.service.wire import (
@@ -52,11 +50,14 @@ from holdfast.service.wire import (
     GateBody,
     TokenBody,
     VerbBody,
+    certificate_file,
     column_told,
     csv_of,
     dataset_told,
+    described_body,
     keyed_values,
     ledger_told,
+    long_body,
     told,
 )
 from holdfast.statistics.bind import question_of

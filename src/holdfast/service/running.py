@@ -103,9 +103,8 @@ def run(folder: Folder, settings: Settings, app: str = "holdfast.service.running
 
 def worker(mount: Callable[[FastAPI, Service], None] | None = None) -> FastAPI:
     """The app of one worker, as its process was told; everything it needs is loaded by then."""
-    from holdfast.service.app import app_of
+    from holdfast.service.app import app_of, ask_one_of_each
     from holdfast.service.data_set import Service
-    from holdfast.service.rehearsal import ask_one_of_each
 
     handed_over = json.loads(os.environ[_WORKER])
     service = Service.of(Path(handed_over["folder"]), Settings(**handed_over["settings"]))

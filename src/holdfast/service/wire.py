@@ -8,11 +8,15 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Annotated, Any, Literal, TypeAlias, TypedDict, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, create_model
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
+from starlette.requests import Request
+from starlette.responses import Response
 
+from holdfast.certificate.signing import SigningKey
 from holdfast.errors import InvalidArgument
 from holdfast.holdout.answer import Answer
 from holdfast.holdout.groups import Groups
@@ -33,7 +37,7 @@ from holdfast.ledger.attachments import AttachedColumn
 from holdfast.mechanisms.catalogue import kind_of
 from holdfast.service.access import veil_for
 from holdfast.service.client import carried_answer
-from holdfast.service.data_set import Asking, AskingVerb, Reply
+from holdfast.service.data_set import BODIES, REPORTS, Asking, AskingVerb, Reply, Served, run_in
 from holdfast.service.tokens import Token
 from holdfast.statistics.entry import Better, Bounds, By
 
@@ -47,11 +51,14 @@ __all__ = [
     "GateBody",
     "TokenBody",
     "VerbBody",
+    "certificate_file",
     "column_told",
     "csv_of",
     "dataset_told",
+    "described_body",
     "keyed_values",
     "ledger_told",
+    "long_body",
     "told",
     "wire_type",
 ]
@@ -322,3 +329,46 @@ def column_told(column: AttachedColumn, reader: Token) -> dict[str, Any]:
     if reader.role == "viewer":
         del body["by"]
     return body
+
+
+_Read = TypeVar("_Read", bound=BaseModel)
+
+
+def long_body(model: type[_Read]) -> Callable[[Request], Awaitable[_Read]]:
+    """A dependency that reads the body of a request as a model, by a thread for bodies."""
+
+    async def read(request: Request) -> _Read:
+        content = await request.body()
+        try:
+            return await run_in(BODIES, lambda: model.model_validate_json(content))
+        except ValidationError as error:
+            faults = error.errors(include_url=False, include_input=False, include_context=False)
+            raise RequestValidationError(
+                [{**each, "loc": ("body", *each["loc"])} for each in faults]
+            ) from None
+
+    return read
+
+
+def described_body(model: type[BaseModel]) -> dict[str, Any]:
+    """What OpenAPI says of an operation that takes such a body."""
+    content = {"application/json": {"schema": model.model_json_schema()}}
+    return {"requestBody": {"required": True, "content": content}}
+
+
+# Replies and bodies that take long are made by threads of their own.
+
+
+def certificate_file(
+    served: Served, key: SigningKey, form: Literal["html", "json"]
+) -> Awaitable[Response]:
+    """A signed certificate as a file to keep: it says everything by itself, without a service."""
+    kind = "text/html; charset=utf-8" if form == "html" else "application/json"
+    named = {"Content-Disposition": f'attachment; filename="{served.name}-reuse.{form}"'}
+
+    async def written() -> Response:
+        certificate = await served.read(lambda holdout: holdout.certificate(sign_with=key))
+        text = await run_in(REPORTS, certificate.to_html if form == "html" else certificate.to_json)
+        return Response(text, media_type=kind, headers=named)
+
+    return written()

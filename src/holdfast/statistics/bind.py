@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
+from holdfast.did_you_mean import did_you_mean
 from holdfast.errors import HoldfastError, InvalidArgument, InvalidQuestion
 from holdfast.question.functions import require_own
 from holdfast.question.parse import CallText, read_call
@@ -121,10 +121,9 @@ def _instead_of(name: str) -> str:
     if name in _FOREIGN:
         return _FOREIGN[name]
     known = sorted({*STATISTICS, *TABLES})
-    near = difflib.get_close_matches(name, [*MEANS, *known], n=1)
     some, more = ", ".join(known[:_MOST_NAMED]), len(known[_MOST_NAMED:])
     there_are = f"there are {some} and {more} more, listed in the docs."
-    return f"did you mean {near[0]}?" if near else there_are
+    return did_you_mean(name, [*MEANS, *known], there_are, str)
 
 
 _MOST_NAMED = 17  # of all statistics, in one sentence

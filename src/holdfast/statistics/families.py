@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from holdfast.errors import InvalidArgument, InvalidQuestion, NotDescribed
 from holdfast.prior.column_weights import Columns
-from holdfast.prior.constants import Class
+from holdfast.prior.literals import Class
 from holdfast.question import build
 from holdfast.question.columns import no_column
 from holdfast.question.expression import Column, Expression, Op, Operation, column_names

@@ -10,8 +10,8 @@ from typing import Any
 from holdfast.data.sampling import Clustered, Independent, MDependent
 from holdfast.errors import NotDescribed
 from holdfast.prior.atoms import holes
-from holdfast.prior.constants import free_number_millibits
 from holdfast.prior.grammar import Grammar
+from holdfast.prior.literals import free_number_millibits
 from holdfast.question import build
 from holdfast.question.expression import Expression, Op, Operation, ValueKind
 from holdfast.question.missing import is_decided_by_values

@@ -12,8 +12,8 @@ from typing import ClassVar, overload
 from holdfast import require
 from holdfast.data.sampling import Independent
 from holdfast.errors import InvalidQuestion, Refused
-from holdfast.prior.constants import level_millibits
 from holdfast.prior.grammar import Grammar
+from holdfast.prior.literals import level_millibits
 from holdfast.question import build
 from holdfast.question.expression import Column, ColumnType, Expression, Op, Operation
 from holdfast.question.functions import RowFunction

@@ -1,8 +1,12 @@
 """Charts: one Altair specification for PNG, SVG, PDF, HTML and notebooks, all offline."""
 
-from holdfast.holdout.charts.answers import answers_chart, ledger_chart
+from holdfast.holdout.charts.answers import (
+    answers_chart,
+    distribution_chart,
+    ledger_chart,
+    stability_chart,
+)
 from holdfast.holdout.charts.canvas import drawing_library, new_axes, require_file, save, svg_of
-from holdfast.holdout.charts.curves import distribution_chart, stability_chart
 from holdfast.holdout.charts.plans import plan_chart
 
 __all__ = [

@@ -6,13 +6,13 @@ on the same samples (the trials have the same seeds) and returns a frozen table.
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+from holdfast.did_you_mean import did_you_mean
 from holdfast.errors import HoldfastError, InvalidArgument
 from holdfast.lab.arena.comparison import Cell, Experiment, Run, run_cells
 from holdfast.lab.arena.studies import (
@@ -580,8 +580,8 @@ def attacked(name: str, sizes: Sizes, run: Run) -> Experiment:
     if name in EXPERIMENTS:
         return EXPERIMENTS[name].run(sizes, run)
     if name not in ATTACKS:
-        near = difflib.get_close_matches(name, [*EXPERIMENTS, *ATTACKS], n=1)
-        hint = f"did you mean {near[0]!r}?" if near else "the names are listed by: holdfast attack"
+        known = [*EXPERIMENTS, *ATTACKS]
+        hint = did_you_mean(name, known, "the names are listed by: holdfast attack")
         raise InvalidArgument(f"there is no attack {name!r}; {hint}")
     kind = ATTACKS[name]
     reason = kind_of(sizes.mechanism).refuses_checks

@@ -1,4 +1,4 @@
-"""What a constant costs beside the subject it stands with.
+"""Bits of a literal: what a constant costs beside the subject it stands with.
 
 Numbers are read as decimals, as they are written in the canonical text (every double has one
 shortest form), so that 0.43 is a multiple of a hundredth. Where a number can be described in
