@@ -138,7 +138,7 @@ def introduction(holdout: Holdout, data: str, declared: Mapping[str, Any]) -> st
 def _proposed_family(known: Schema) -> list[str]:
     """What could be declared to be measured, and to be cut by, where nobody said it."""
     from holdfast.prior.column_weights import Columns
-    from holdfast.prior.constants import Class
+    from holdfast.prior.literals import Class
 
     if known.outcomes or known.planned:
         return []
