@@ -64,8 +64,13 @@ class Study:
 
     @property
     def questions(self) -> int:
-        """How many numbers a session compares: the k of Bonferroni."""
-        return len(list(explorer(self, Rows(self, self.population)))) + 2 * len(self.segments) + 11
+        """How many numbers a session compares: the k of Bonferroni.
+
+        Beside what is decided: two tables of means for each segment, and what is around them.
+        """
+        segments, others = len(self.segments), len(self.thresholds) + len(self.extremes)
+        decided = 3 * segments + len(self.means) + others + len(self.correlations) + len(self.cells)
+        return decided + 2 * segments + 11
 
 
 @dataclass(frozen=True, slots=True)
