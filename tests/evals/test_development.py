@@ -18,11 +18,9 @@ from tests.theory.coverage import most_failures
 N = DEV = 1_000
 
 
-def gate_in(folder: Path, **said: int) -> holdfast.EvalGate:
+def gate_in(folder: Path) -> holdfast.EvalGate:
     items = pl.DataFrame({"item": [f"q{number}" for number in range(N)]})
-    return holdfast.EvalGate(
-        items, key="item", ledger=folder / "bench.ledger", **{"candidates": 100, **said}
-    )
+    return holdfast.EvalGate(items, key="item", ledger=folder / "bench.ledger", candidates=100)
 
 
 def scores(right: np.ndarray, prefix: str = "q") -> dict[str, int]:

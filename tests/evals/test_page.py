@@ -23,7 +23,8 @@ def test_the_first_example_prints_what_it_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    exec(compile(EXAMPLES[0], "evaluation.md", "exec"), {})
+    names: dict[str, object] = {}
+    exec(compile(EXAMPLES[0], "evaluation.md", "exec"), names)
     told = capsys.readouterr().out.splitlines()
     promised = re.findall(
         r"^print\((?:verdict|gate\.incumbent)\)(?:  |\n)# (.*)$", EXAMPLES[0], re.M
@@ -32,14 +33,18 @@ def test_the_first_example_prints_what_it_says(
     assert "v8 is not worse than main by 0.1 or more" in told[2]
     assert "v7 is better than main where category = 'math'" in told[3]
     assert [line.rsplit(" ", 3)[0] for line in told[4:]] == ["shown"] * 3
+    exec(compile(EXAMPLES[1], "evaluation.md", "exec"), names)  # which goes on
+    (verdict,) = capsys.readouterr().out.splitlines()
+    assert verdict.startswith("promote: v9 is better than v7")
+    assert "forecast " in verdict
 
 
-def test_the_second_example_reads_a_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_last_example_reads_a_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "logs").mkdir()
     (tmp_path / "logs" / "arithmetic.eval").write_bytes((FILES / "inspect.eval").read_bytes())
     names: dict[str, object] = {}
-    exec(compile(EXAMPLES[1], "evaluation.md", "exec"), names)
+    exec(compile(EXAMPLES[2], "evaluation.md", "exec"), names)
     assert isinstance(names["scores"], evals.ItemScores)
     assert names["scores"].epochs == 1
 

@@ -60,6 +60,8 @@ def test_the_worked_example_on_a_ledger(holdout: Holdout, tmp_path: Path) -> Non
     entered = reserved["items"][0]["offer"]["extra"]["forecast"]
     assert (entered["dev"], entered["stated"]) == ([40, 10, 1_000], None)
     assert all(finding.fine for finding in audit(tmp_path / "t.ledger"))
+    theorems = {each["name"] for each in holdout.certificate().statement["theorems"]}
+    assert {"claim_log_level", "forecast_weights", "sign_test_log_p"} <= theorems
     again = holdout.gate(GAINS, at_least=0, dev=(1, 30, 1_000))
     assert (again.status, again.cost, again.forecast) == ("repeated", 0.0, answer.forecast)
 

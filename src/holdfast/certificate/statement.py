@@ -82,6 +82,7 @@ def _of_look(look: Recorded, transcript: Transcript) -> Iterator[str]:
         return
     if look.status in _CLAIMED:
         yield "claim_log_level"
+        yield from () if look.forecast is None else ("forecast_weights",)
     else:
         promised = kind_of(transcript.opening.mechanism["name"]).theorem
         yield from () if promised is None else (promised,)

@@ -53,7 +53,8 @@ class ForecastGates(Claims):
     """Gates, one at a time, each with a forecast."""
 
     def offer(self, terms: Terms, account: Account, wishes: Sequence[Wish]) -> list[Offer]:
-        if len(wishes) != 1 or wishes[0].forecast is None:
+        grounds = wishes[0].forecast
+        if len(wishes) != 1 or grounds is None:
             raise InvalidArgument(
                 f"{len(wishes)} gates come together, or one without a forecast; give one gate, "
                 "with its development counts or a stated number."
@@ -73,7 +74,7 @@ class ForecastGates(Claims):
                 log_p=log_p,
                 radius=reach_of_test(terms, wish, log_p),
                 prior=entered.weight,
-                extra={**extra, "forecast": wish.forecast.entering(entered).to_dict()},
+                extra={**extra, "forecast": grounds.entering(entered).to_dict()},
             )
         ]
 
