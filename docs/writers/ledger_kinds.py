@@ -77,6 +77,8 @@ _OWN: Mapping[str, Mapping[str, str]] = {
         "public": "the columns that people know",
         "questions": "how many were declared; null: open-ended",
         "reveal_share": "what is kept for a statistic that is revealed at the end",
+        "randomised": "how the two values of the column of arms were drawn, and within which "
+        "columns; null: nothing is said of it",
         "rows": "how many rows are protected",
         "sampling": "how the rows came about",
         "schema": "the types of the columns, and what was declared of them",

@@ -10,6 +10,7 @@ from holdfast.errors import SaysNothing
 from holdfast.ledger.entries import verdict_of
 from holdfast.ledger.limits import plain_interval
 from holdfast.mechanisms.described import DESCRIBED
+from holdfast.statistics.description import truth_of
 from holdfast.wording import among_rows
 
 if TYPE_CHECKING:
@@ -202,6 +203,9 @@ class Answer(float):
     def assumes(self) -> str:
         """What the interval rests on, in words."""
         terms, recorded = self.left.terms, self.recorded
+        truth = truth_of(recorded.rule)
+        if truth is not None:
+            return f"{terms.assumption}; it is the {truth}"
         if not recorded.is_declared:
             return terms.assumption
         said = f"{terms.assumption}, the concentration that the question declares"
@@ -250,8 +254,9 @@ class Answer(float):
     @property
     def _facts(self) -> list[str]:
         """What is said beside what is known: how sure it is, of how many rows, what is left."""
-        advice = self.recorded.wants_tighter_range
+        advice, truth = self.recorded.wants_tighter_range, truth_of(self.recorded.rule)
         return [
+            *([] if truth is None else [truth]),
             *([self.recorded.length] if self.bits is not None else []),
             self.left.together,
             self.of_rows,

@@ -15,6 +15,7 @@ from holdfast.data.files import AS_USUAL, TableForm, is_path, table_form
 from holdfast.data.keys import key_order
 from holdfast.data.learning import implausible_scales, learnt_from, learnt_values
 from holdfast.data.overlap import RowContents
+from holdfast.data.randomised import randomised_of
 from holdfast.data.sample import Sample
 from holdfast.data.sampling import Independent, Sampling, measured, sampling_of, sampling_to_dict
 from holdfast.data.source import KnownTable
@@ -137,6 +138,9 @@ def open(
       by site": all of them cost few bits;
     * `design`: columns that somebody decided (arm, site, category, label): they become public, so
       that their groups have known sizes, and every promise is for the design as it is;
+    * `randomised`: how the two values of the column `arm` were drawn in a trial: "coins", a fair
+      coin for each row, or "shuffled" inside each value of the columns `within`; described effects
+      of the arm are then average effects in these rows, whatever else is true of them;
     * `described`: how questions are answered that are text over the table's own columns: "exact"
       (default), with an interval that pays for their length, any number of them; "rounded", which
       leaves more for all others; or "off", like all others (always if `private`, and the default if
@@ -167,7 +171,7 @@ def open(
     home = _home(data, name, ledger, secret)
     timeout = require.between("timeout", given.get("timeout", TIMEOUT), 0.0, 1e6)
     own = {what: given.get(what) for what in Declarations.__slots__ if what in given}
-    for what in ("design", "public"):
+    for what in ("design", "public", "within"):
         if own.get(what) is not None:
             own[what] = tuple(require.texts(what, own[what]))
     mechanism, task, options = (given.get(what) for what in ("mechanism", "task", "options"))
@@ -313,7 +317,8 @@ def _opening(home: LedgerHome, said: _Said, sample: Sample, training: Sample | N
     sampling = measured(declared.sampling or Independent(), sample)
     design = design_of(sample, declared.design or (), sampling)
     _require_public(sample, declared)
-    wanted = declared.terms(sample.n, sampling, design, _describing(said))
+    drawn = randomised_of(sample, declared.randomised, declared.arm, declared.within)
+    wanted = declared.terms(sample.n, sampling, design, _describing(said), drawn)
     kind, why = _choice(said, wanted)
     planned = planned_for(kind, wanted, said.options, schema)
     terms = planned.terms(wanted)
@@ -453,6 +458,10 @@ def _comparable(
         yield "sampling", sampling_to_dict(sampling), sampling_to_dict(terms.sampling)
     if declared.design is not None:
         yield "design", sorted(set(declared.design)), list(terms.design.columns)
+    drawn = terms.randomised
+    yield "randomised", declared.randomised, None if drawn is None else drawn.by
+    yield "arm", declared.arm, None if drawn is None else drawn.arm
+    yield "within", declared.within, () if drawn is None else drawn.within
     if said.schema is not None:
         stored = opening.schema
         nullable = [name for name, never in stored.never_null.items() if not never]

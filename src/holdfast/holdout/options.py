@@ -339,6 +339,23 @@ class DeclareOptions(TableFormOptions, total=False):
             "COLUMN",
         ),
     ]
+    randomised: Annotated[
+        Literal["coins", "shuffled"] | None,
+        VerbOption(
+            "How the arms of a trial were drawn: by a fair coin for each row, or shuffled within "
+            "strata; its effects are those in these rows."
+        ),
+    ]
+    arm: Annotated[
+        str | None, VerbOption("Of a randomised trial: the column with its two arms.", "COLUMN")
+    ]
+    within: Annotated[
+        Sequence[str] | None,
+        VerbOption(
+            "Of arms that were shuffled: a column of the strata, such as site. Repeat for several.",
+            "COLUMN",
+        ),
+    ]
     described: Annotated[
         Literal["exact", "rounded", "off"] | None,
         VerbOption("How questions are answered that are text over the table's columns."),

@@ -20,6 +20,7 @@ from typing import Any, Protocol
 
 from holdfast.data.design import design_of
 from holdfast.data.fingerprint import fingerprint
+from holdfast.data.randomised import randomised_of
 from holdfast.data.sample import Sample
 from holdfast.data.sampling import Clustered, measured, sampling_to_dict
 from holdfast.data.values import columns_with_missing
@@ -511,6 +512,12 @@ def _misstated(opening: Opening, rows: Sample) -> str | None:
         stated.to_dict()
     ):
         return "groups of the design"
+    drawn = opening.terms.randomised
+    if (
+        drawn is not None
+        and randomised_of(rows, drawn.by, drawn.arm, drawn.within or None) != drawn
+    ):
+        return "arms of the trial"
     complete = [name for name in rows.types if opening.schema.never_null.get(name, True)]
     if columns_with_missing(rows, complete):
         return "missing values"

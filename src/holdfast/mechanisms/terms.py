@@ -15,6 +15,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 from holdfast import require
 from holdfast.data.design import NO_DESIGN, Design
+from holdfast.data.randomised import Drawing, Randomised
 from holdfast.data.sampling import (
     GIVEN_SIZES,
     Clustered,
@@ -120,7 +121,8 @@ class Terms:
     `candidates` is how many are gated at most.
     `assumes` is what the mechanism's promise rests on beside that, in words. `described_share` is
     the part of the failure probability for described questions, `reveal_share` what the mechanism
-    keeps for a statistic that is revealed at the end; the ledger has the rest.
+    keeps for a statistic that is revealed at the end; the ledger has the rest. Described effects of
+    `randomised` arms rest on how those were drawn, and on nothing else of the rows.
     """
 
     rows: int
@@ -137,6 +139,7 @@ class Terms:
     public: tuple[str, ...] = ()
     candidates: int | None = None
     reveal_share: float = 0.0
+    randomised: Randomised | None = None
 
     def __post_init__(self) -> None:
         require.positive_integer("rows", self.rows)
@@ -151,6 +154,11 @@ class Terms:
         require.between("described_share", self.described_share, 0.0, 1.0)
         _require_share(self.described, self.described_share)
         require.between("reveal_share", self.reveal_share, 0.0, 1.0 - self.described_share)
+        if self.randomised is not None and not self.describes:
+            raise InvalidArgument(
+                f"arms are randomised by {self.randomised.by}, and described is 'off'; the effect "
+                "in these rows is told by described answers only. Leave one out."
+            )
         if self.design and isinstance(self.sampling, Clustered) and not self.given_sizes:
             raise InvalidArgument(
                 f"sampling has largest={self.sampling.largest:,}, by which the sizes of units were "
@@ -228,6 +236,8 @@ class Terms:
             parts.append(f"for these items: given {', '.join(self.public)} as they are")
         if self.key is not None:
             parts.append(_assumed_of_key(self.key, alone=not self.public and not self.design))
+        if self.randomised is not None:
+            parts.append(str(self.randomised))
         if self.assumes is not None:
             parts.append(self.assumes)
         return ", ".join(parts)
@@ -288,16 +298,22 @@ class Terms:
         plain = {name: getattr(self, name) for name in self.__slots__}
         design = self.design.to_dict() if self.design else None
         sampling = sampling_to_dict(self.sampling)
-        return {**plain, "sampling": sampling, "design": design, "public": list(self.public)}
+        drawn = None if self.randomised is None else self.randomised.to_dict()
+        facts = {"sampling": sampling, "design": design, "randomised": drawn}
+        return {**plain, **facts, "public": list(self.public)}
 
     @classmethod
     def from_dict(cls, body: Mapping[str, Any]) -> Terms:
         """The terms that `to_dict` wrote; other facts beside them are not read."""
-        plain = {name: body[name] for name in cls.__slots__}
-        design = NO_DESIGN if body["design"] is None else Design.from_dict(body["design"])
-        sampling = sampling_from_dict(body["sampling"])
-        public = tuple(body["public"])
-        return cls(**{**plain, "sampling": sampling, "design": design, "public": public})
+        plain = {name: body[name] for name in cls.__slots__ if name != "randomised"}
+        drawn = body.get("randomised")  # older ledgers do not speak of it
+        facts = {
+            "sampling": sampling_from_dict(body["sampling"]),
+            "design": NO_DESIGN if body["design"] is None else Design.from_dict(body["design"]),
+            "randomised": None if drawn is None else Randomised.from_dict(drawn),
+            "public": tuple(body["public"]),
+        }
+        return cls(**{**plain, **facts})
 
 
 def _assumed_of_key(key: str, *, alone: bool) -> str:
@@ -321,6 +337,9 @@ _CHECKS: Mapping[str, Callable[[Any], Any]] = {
     "key": partial(require.text, "key"),
     "candidates": partial(require.positive_integer, "candidates"),
     "public": lambda value: tuple(sorted(set(require.texts("public", value)))),
+    "randomised": partial(require.one_of, "randomised", get_args(Drawing)),
+    "arm": partial(require.text, "arm"),
+    "within": lambda value: tuple(sorted(set(require.texts("within", value)))),
 }
 
 
@@ -339,6 +358,9 @@ class Declarations:
     key: str | None = None
     public: tuple[str, ...] | None = None
     candidates: int | None = None
+    randomised: Drawing | None = None
+    arm: str | None = None
+    within: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         for name, checked in _CHECKS.items():
@@ -361,10 +383,15 @@ class Declarations:
         return how, share
 
     def terms(
-        self, rows: int, sampling: Sampling, design: Design, described: Describing = "exact"
+        self,
+        rows: int,
+        sampling: Sampling,
+        design: Design,
+        described: Describing = "exact",
+        randomised: Randomised | None = None,
     ) -> Terms:
-        """The terms on a table with this sampling and design; a half-width that was left open is
-        still to be planned. `described` is how, if that was left open."""
+        """The terms on a table with this sampling, design and drawing of arms; a half-width that
+        was left open is still to be planned. `described` is how, if that was left open."""
         how, share = self.describing(described)
         return Terms(
             rows,
@@ -379,6 +406,7 @@ class Declarations:
             key=self.key,
             public=self.public or (),
             candidates=self.candidates,
+            randomised=randomised,
         )
 
 

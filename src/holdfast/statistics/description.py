@@ -58,6 +58,7 @@ __all__ = [
     "reads_as_written",
     "share_symbols",
     "sure_half_width",
+    "truth_of",
 ]
 
 
@@ -256,7 +257,17 @@ _NORMAL_CORRELATION = 2.0
 def method_of(rule: Rule) -> str:
     """How it comes to its interval and at which level, in words."""
     free = [f"the band of all thresholds at level {_level(each)}" for each in _free_levels(rule)]
-    return " and ".join([f"{rule.method} at level {_level(rule.log_p)}", *free])
+    found = " and ".join([f"{rule.method} at level {_level(rule.log_p)}", *free])
+    truth = truth_of(rule)
+    return found if truth is None else f"{found}, for the {truth}"
+
+
+def truth_of(rule: Rule | None) -> str | None:
+    """What an answer is about, in words, where the rule says more of it than the question.
+
+    Such an answer says nothing of the population, and nothing that is said of that follows from it.
+    """
+    return rule.truth if isinstance(rule, Gridded) else None
 
 
 def _free_levels(rule: Rule) -> Sequence[float]:

@@ -71,6 +71,7 @@ __all__ = [
     "Gridded",
     "apart_look",
     "auc_look",
+    "effect_of",
     "gridded_rule",
     "group_look",
     "loss_ratio_look",
@@ -102,6 +103,14 @@ _METHODS = {
     "unlike group": "bets on the group's rows, which need not be alike",
     "unlike groups": "bets on each group's rows, which need not be alike,",
     "units in both groups": "bets on sums of units, for each group,",
+    "coin effect": "the law of the coins",
+    "shuffled effect": "bets on all pairs of rows in different arms of a stratum",
+}
+# What the answer is about, where that is not the population.
+_TRUTHS = {
+    "coin effect": "average effect in these rows, arms by coins",
+    "shuffled effect": "average effect in these rows, arms shuffled within strata (each weighed by "
+    "its smaller arm)",
 }
 
 
@@ -152,6 +161,11 @@ class Gridded:
     @property
     def method(self) -> str:
         return _METHODS[self.by]
+
+    @property
+    def truth(self) -> str | None:
+        """What its interval holds, in words; None: what the question says of the population."""
+        return _TRUTHS.get(self.by)
 
     @property
     def symbols(self) -> int:
@@ -502,6 +516,11 @@ def profile_look(value: RowValue, profile: Concentration, rule: Gridded) -> Look
         return rule.seen(rule.rows, mean, Interval(max(0.0, low), min(1.0, high)))
 
     return Look(rule, symbols_of, others=(value,))
+
+
+def effect_of(value: float, low: float, high: float) -> tuple[float, Interval]:
+    """A value of [-1, 1] with its interval, as fractions of that."""
+    return _around_half(value), _outwards(low, high)
 
 
 def _around_half(place: float) -> float:

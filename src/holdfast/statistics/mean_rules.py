@@ -37,6 +37,7 @@ from holdfast.statistics.rule import (
 )
 from holdfast.statistics.spelling import counted_value
 from holdfast.statistics.statistic import ConcentratedMean
+from holdfast.statistics.trial_rules import trial_look
 from holdfast.theory.base.concentration import BoundedMean
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.propagation import difference_interval
@@ -516,6 +517,7 @@ def _cannot_both(op: Op, a: Any, against: Op, b: Any) -> bool:
 
 
 _Groups = tuple[Expression, Expression]
+_DRAWN = {"coins": "coin effect", "shuffled": "shuffled effect"}
 
 
 def contrast(_question: object, part: Part, ground: Ground) -> Look | None:
@@ -527,15 +529,20 @@ def contrast(_question: object, part: Part, ground: Ground) -> Look | None:
     one, other = (group_of_rows(group, ground, value) for group in (first, second))
     if one is None or other is None:
         return None
+    drawn, complete = ground.arms, not one.known and not other.known
+    # Rows that lack a value may lack it because of their arm.
+    if drawn is not None and complete and drawn.compares(*sides, part.where):
+        rule = on_grid(part, ground, _DRAWN[drawn.by], groups=1)
+        return trial_look(value, (one.inside, other.inside), drawn, rule)
     if not ground.alike:
         return _apart(value, (one.inside, other.inside), part, ground)
-    rule = Contrast(
+    alike = Contrast(
         ground.rows,
         ground.log_level(part),
         (one.log_sizes, other.log_sizes),
         are_disjoint(first, second),
     )
-    return of_groups(value, (one, other), rule, ground)
+    return of_groups(value, (one, other), alike, ground)
 
 
 def of_groups(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from holdfast import require
 from holdfast.data.design import NO_DESIGN, Design
+from holdfast.data.randomised import Randomised
 from holdfast.data.sample import Sample
 from holdfast.data.sampling import Independent, Sampling
 from holdfast.errors import NotDescribed
@@ -230,7 +231,8 @@ class Ground:
     `made_for_keys` are the columns whose values were made for single keys: what is said of those is
     `for_these_items`, and so is everything where other columns are public. `contains_means` tells
     that means of numbers keep to a half-width that can be planned. `log_free` are the levels of the
-    question's events that hold for all constants at once.
+    question's events that hold for all constants at once. `arms` are randomised ones: what rests on
+    their drawing alone is true of these rows, and only for events that were weighed at opening.
     """
 
     rows: int
@@ -243,6 +245,7 @@ class Ground:
     made_for_keys: frozenset[str] = frozenset()
     contains_means: bool = False
     log_free: tuple[float, ...] = ()
+    arms: Randomised | None = None
 
     def about(self, columns: Iterable[str]) -> Ground:
         """What rules for a question about these columns rest on."""
