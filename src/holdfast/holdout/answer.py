@@ -223,6 +223,7 @@ class Answer(float):
             self.left.together,
             self.of_rows,
             f"question {self.number:,}",
+            *([self.recorded.known_text] if self.recorded.known_text else []),
             self._more,
             *([_TIGHTER] if advice else []),
             *([self.recorded.outlook] if self.recorded.outlook else []),

@@ -32,6 +32,7 @@ from holdfast.holdout.options import (
     GateOptions,
     takes,
 )
+from holdfast.holdout.plays import implied_claim
 from holdfast.holdout.price import Cost, cost_of, require_groups_covered
 from holdfast.holdout.request import NamedWidth, bound_to, one_answer_of, require_enough_differing
 from holdfast.ledger.chain import now
@@ -346,7 +347,8 @@ class Verbs:
         before = told_before(self._desk, [single], requests)
         if before is None:
             self._desk.refresh()
-            require_enough_differing(self._desk, single, guess)
+            if implied_claim(self._desk, single, guess, 0, requests[0].tolerance) is None:
+                require_enough_differing(self._desk, single, guess)
             before = answers_to(self._desk, [single], requests, guess)
         (answer,) = before
         return answer
