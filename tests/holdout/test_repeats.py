@@ -53,9 +53,10 @@ def test_the_narrowest_answer_is_the_one_that_is_repeated(wide: Holdout) -> None
     narrow = wide.ask(LATE, tolerance=0.05)
     claimed = wide.check(LATE, at_least=narrow.interval.low + 0.01)  # undecided, so it is asked
     assert claimed.number == 2
+    assert claimed.interval == (narrow.interval.low + 0.01, narrow.interval.high)  # both are true
     watch(wide, untouchable)
     for again in (wide.ask(LATE), wide.ask(LATE, tolerance=0.06), wide.ask_many([LATE])[0]):
-        assert (again.status, again.cost, again.interval) == ("repeated", 0.0, narrow.interval)
+        assert (again.status, again.cost, again.interval) == ("repeated", 0.0, claimed.interval)
     same = wide.check(LATE, at_least=narrow.interval.low + 0.01)
     assert (same.status, same.receipt) == ("repeated", claimed.receipt)
 

@@ -72,7 +72,8 @@ def _named(transcript: Transcript) -> Iterator[str]:
             yield from dict.fromkeys(_of_look(look, transcript))
     for line in transcript.lines:
         if line.look is None:
-            yield from _of_whole(line, transcript)
+            yield from _of_whole(line, transcript) if line.parts else ()
+            yield from ("intersection_implied",) if line.known and not line.contradict else ()
 
 
 def _of_look(look: Recorded, transcript: Transcript) -> Iterator[str]:

@@ -261,6 +261,7 @@ class Answer(float):
             self.left.together,
             self.of_rows,
             *([] if self.recorded.number is None else [f"question {self.number:,}"]),
+            *([self.recorded.known_text] if self.recorded.known_text else []),
             self._more,
             *([] if self.forecast is None else [self._forecast_text]),
             *([_TIGHTER] if advice else []),

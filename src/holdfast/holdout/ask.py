@@ -13,10 +13,11 @@ from holdfast.holdout.batch import has_description, is_described
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.guess import Guess
 from holdfast.holdout.idempotency import retold
-from holdfast.holdout.plays import answered, wish_of
+from holdfast.holdout.plays import answered, implied_claim, wish_of
 from holdfast.holdout.price import require_covered
 from holdfast.holdout.request import NamedWidth, claimed, ruled
-from holdfast.ledger.entries import Request, in_unit
+from holdfast.ledger.entries import Request
+from holdfast.ledger.limits import in_unit
 from holdfast.mechanisms.mechanism import CONFIRMED, Mechanism, Offer, Wish
 from holdfast.statistics.bind import Question
 from holdfast.statistics.derived import (
@@ -68,6 +69,8 @@ def require_telling(
     """
     for place, question in enumerate(questions):
         if not is_silent(desk, question, guess.of(place), guess, tolerance):
+            continue
+        if implied_claim(desk, question, guess, place, tolerance) is not None:
             continue
         if in_table and _some_known(desk, question, guess, tolerance):
             continue

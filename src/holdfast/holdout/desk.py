@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hmac
 import secrets
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from hashlib import sha256
@@ -59,6 +59,7 @@ from holdfast.ledger.entries import (
     retirement,
     settlement,
 )
+from holdfast.ledger.implied import Implications, Implied
 from holdfast.ledger.index import recall
 from holdfast.ledger.store import Store
 from holdfast.ledger.transcript import Transcript
@@ -68,7 +69,7 @@ from holdfast.mechanisms.mechanism import Answered, Mechanism, Offer, Wish, answ
 from holdfast.mechanisms.terms import Account
 from holdfast.statistics.bind import read_again
 from holdfast.statistics.description import columns_read
-from holdfast.statistics.entry import Table
+from holdfast.statistics.entry import Bound, Table
 from holdfast.statistics.recorded import require_written
 from holdfast.statistics.statistic import Statistic
 
@@ -109,6 +110,7 @@ class Desk:
         grounds = Grounds(transcript.terms, opened, train, secret)
         self._table: tuple[Attachments, Table] | None = None
         self._guessing = Guessing(guessers, grounds) if guessers else None
+        self._implications = Implications(self.ground, lambda: self.table)
 
     @property
     def opening(self) -> Opening:
@@ -255,6 +257,12 @@ class Desk:
             return known
         return as_answered(transcript.looks_at_event(question.event), question)
 
+    def implied(self, question: Bound) -> Implied | None:
+        """What earlier answers imply of a question, as of the last reading."""
+        transcript = self.transcript
+        chained = transcript.account.shown > 0  # else no difference follows from others
+        return self._implications.of(question, transcript, chained=chained)
+
     def _unknown(self, wanted: Mapping[Key, Wish]) -> dict[Key, Wish]:
         """The wishes that no stored answer fulfils."""
         return {key: wish for key, wish in wanted.items() if self.stored(wish) is None}
@@ -297,7 +305,9 @@ class Desk:
     ) -> Sequence[Recorded]:
         mechanism, offers = self.offers(wishes, self.transcript.account)
         self._require_answers(wishes, offers)
-        return self.take(mechanism, offers, wishes, requests, conclude)
+        own = [each.question for each in wishes if _is_own(each, requests[each.question.text])]
+        intersected = {each.text for each in own if self.implied(each) is not None}
+        return self.take(mechanism, offers, wishes, requests, conclude, intersected=intersected)
 
     def take(
         self,
@@ -307,8 +317,12 @@ class Desk:
         requests: Mapping[str, Request],
         conclude: Concluding | None = None,
         before: Sequence[Body] = (),
+        intersected: Collection[str] = (),
     ) -> Sequence[Recorded]:
-        """One batch of looks; `before` is written in one commit with what is reserved for it."""
+        """One batch of looks; `before` is written in one commit with what is reserved for it.
+
+        Those that are `intersected` with earlier answers are no lines by themselves.
+        """
         questions = [wish.question for wish in wishes]
         rows = [row for question in questions for row in rows_of(question)]
         # What the engine cannot take is not paid for.
@@ -322,6 +336,7 @@ class Desk:
                 self._nonce(wish.question),
                 wish.follows,
                 wish.question.unbounded,
+                offer.question in intersected,
             )
             for offer, wish in zip(offers, wishes, strict=True)
         ]
@@ -424,6 +439,11 @@ class Desk:
             if kept is not None:
                 transcript.checkpointed()
             transcript.apply(rows)
+
+
+def _is_own(wish: Wish, request: Request) -> bool:
+    """Whether a wish is what was asked, and its answer may be narrower by earlier ones."""
+    return request.question == wish.question.text and not wish.gated
 
 
 # The end of asks and checks, after which the rows may be looked at in other ways; or of all.

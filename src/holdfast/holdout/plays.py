@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 
-from holdfast.errors import LedgerTampered, Refused
+from holdfast.errors import InvalidArgument, LedgerTampered, Refused
 from holdfast.holdout.answer import Answer
 from holdfast.holdout.batch import Body, LookFound, is_described
 from holdfast.holdout.budget import Budget
@@ -27,16 +27,18 @@ from holdfast.holdout.request import (
     wishes_for,
 )
 from holdfast.ledger.chain import now
-from holdfast.ledger.composites import Followed, read_whole, whole
+from holdfast.ledger.composites import Followed, claim_verdict, read_whole, whole
 from holdfast.ledger.entries import Recorded, Request, telling
+from holdfast.ledger.implied import Implied, intersected
 from holdfast.ledger.limits import alike
 from holdfast.mechanisms.mechanism import Refuted, Wish, about
-from holdfast.statistics.derived import Subquestion, is_single
+from holdfast.statistics.derived import Joined, Play, Subquestion, is_single
 from holdfast.statistics.entry import Bound
 from holdfast.statistics.player import Due, Plays
 from holdfast.statistics.statistic import Statistic
+from holdfast.theory.base.intervals import Interval
 
-__all__ = ["answered", "wish_of"]
+__all__ = ["answered", "implied_claim", "plays_to_run", "wish_of"]
 
 
 def wish_of(desk: Desk, statistic: Statistic, guess: Guess, tolerance: float | None) -> Wish:
@@ -45,6 +47,64 @@ def wish_of(desk: Desk, statistic: Statistic, guess: Guess, tolerance: float | N
     checked = not is_described(statistic) and (guess.rows is not None or desk.guesses(statistic))
     wish = about(statistic, t, 0.5) if checked else Wish(statistic, t)
     return replace(wish, narrow=tolerance is None)
+
+
+def implied_claim(
+    desk: Desk, question: Bound, guess: Guess, place: int, tolerance: float | None
+) -> Implied | None:
+    """What settles a claim without a look, as of the last reading; None where it is to be put.
+
+    A claim that was made before is a repeat, and told as it was.
+    """
+    number, account = guess.of(place), desk.transcript.account
+    if number is None or (account.closed is not None and account.closed.retired):
+        return None
+    implied = desk.implied(question)
+    if implied is None or implied.interval is None:
+        return None
+    request = Request(
+        question.text, question.low, question.high, guess.verb, number, guess.side, tolerance
+    )
+    verdict = claim_verdict(request, question, implied.interval, desk.transcript.terms)
+    alone = replace(guess, numbers=(number,))
+    if verdict is None or _is_settled(desk, question, alone, tolerance):
+        return None
+    return implied
+
+
+def _is_settled(desk: Desk, question: Bound, guess: Guess, tolerance: float | None) -> bool:
+    """Whether a look at what is claimed settles it already; or it is no claim at all."""
+    claims = [claim_grounds(desk, question, guess)]
+    try:
+        (play,) = plays_of(desk, [question], guess, tolerance, claims)
+        due = next(play)
+    except InvalidArgument:
+        return True  # it is refused where it is put
+    if len(due) > 1 or due[0].guess is None:
+        return False
+    t = desk.half_width(tolerance, due[0].statistic)
+    return desk.stored(claims[0].of(claimed(due[0], t, tolerance))) is not None
+
+
+def _settled(question: Bound) -> Play:
+    """The play of a claim that earlier answers settle: it has no parts."""
+    yield from ()
+    return Joined(None, Interval(question.low, question.high))
+
+
+def plays_to_run(
+    desk: Desk,
+    questions: Sequence[Bound],
+    guess: Guess,
+    tolerance: float | None,
+    claims: Sequence[ClaimGrounds],
+) -> list[Play]:
+    """The plays of questions that are put together; what earlier answers settle puts nothing."""
+    plays = plays_of(desk, questions, guess, tolerance, claims)
+    return [
+        play if implied_claim(desk, each, guess, place, tolerance) is None else _settled(each)
+        for place, (each, play) in enumerate(zip(questions, plays, strict=True))
+    ]
 
 
 @dataclass(slots=True)
@@ -182,18 +242,21 @@ class _Call:
         """One question's line: one that is there already, or what follows now."""
         question, request, taken = self.questions[place], self.requests[place], self.taken[place]
         transcript, fresh = self.desk.transcript, any(each.fresh for each in taken.found)
-        look, gated = taken.looks[0], request.verb == "gate"
-        if is_single(question) and look.number is not None and (look.is_gate or not gated):
+        gated = request.verb == "gate"
+        followed = self._followed(place)
+        look = taken.looks[0] if taken.looks else None
+        plain = is_single(question) and look is not None and not followed.known
+        if plain and look is not None and look.number is not None and (look.is_gate or not gated):
             repeated = not fresh or look.number in told
             told[look.number] = look
             return self._there(place, look, repeated=repeated)
         now_told = [line for line in told.values() if line.question == question.text]
         earlier = [*transcript.told_of(question.text), *now_told]
-        followed = Followed(self.running.results[place], taken.looks, taken.parts)
         facts = whole(request, question, followed, earlier, transcript.terms)
         for line in reversed(now_told if fresh else earlier):
             same = not (fresh or gated) or line.status == facts["status"]
-            if request.side is not None:  # a claim of one side is about its bound, too
+            # A claim of one side, and one that no look was put for, is about its bound, too.
+            if request.side is not None or not taken.looks:
                 same = line.status == facts["status"] and line.claims_as(request)
             if same and alike(list(line.interval), facts["interval"]):
                 return self._there(place, line, repeated=True)
@@ -202,6 +265,18 @@ class _Call:
         told[number] = taken.line = read_whole(body, at, "")
         taken.repeated = False
         return body
+
+    def _followed(self, place: int) -> Followed:
+        """What was found of a question, with what earlier answers imply of it.
+
+        A claim that is a line by itself is told again as it was. A gate says what it shows.
+        """
+        taken, request, question = self.taken[place], self.requests[place], self.questions[place]
+        followed = Followed(self.running.results[place], taken.looks, taken.parts)
+        told = any(each.number is not None and each.claim is not None for each in taken.looks)
+        if taken.looks and (request.verb == "gate" or (request.verb == "check" and told)):
+            return followed
+        return intersected(followed, self.desk.implied(question), question)
 
     def _there(self, place: int, line: Recorded, *, repeated: bool) -> Body:
         taken, request = self.taken[place], self.requests[place]
@@ -245,7 +320,7 @@ def answered(
     One that would say nothing, whatever comes, is not followed up.
     """
     claims = [claim_grounds(desk, each, guess) for each in questions]
-    plays = plays_of(desk, questions, guess, tolerance, claims)
+    plays = plays_to_run(desk, questions, guess, tolerance, claims)
     taken = [_Taken() for _ in questions]
     call = _Call(desk, questions, requests, guess, tolerance, silent, claims, Plays(plays), taken)
     call.run()

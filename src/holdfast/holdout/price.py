@@ -13,10 +13,10 @@ from holdfast.holdout.batch import by_mechanism, event_of, has_description, is_d
 from holdfast.holdout.budget import Budget
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.guess import Guess
-from holdfast.holdout.plays import wish_of
+from holdfast.holdout.plays import implied_claim, plays_to_run, wish_of
 from holdfast.holdout.question_kind import question_kind
-from holdfast.holdout.request import ClaimGrounds, claim_grounds, claimed, plays_of
-from holdfast.ledger.entries import in_unit
+from holdfast.holdout.request import ClaimGrounds, claim_grounds, claimed
+from holdfast.ledger.limits import in_unit
 from holdfast.mechanisms.mechanism import Mechanism, Offer, Release, Status, Wish, charged
 from holdfast.mechanisms.terms import Account
 from holdfast.statistics.derived import Estimate, Stages, Subquestion, batches, is_single
@@ -63,7 +63,8 @@ class Cost:
     questions can be asked now, like the one it is about, `left_after` how many if all guesses are
     confirmed, and at worst. With
     `closes`, asks and checks end with it, for good. A gate costs `least` if nothing is shown, and
-    one of the `candidates` that are left, in words.
+    one of the `candidates` that are left, in words. A claim that earlier answers settle is free; it
+    `follows` from these lines of the ledger.
     """
 
     question: str
@@ -78,11 +79,12 @@ class Cost:
     closes: bool = False
     candidates: str | None = None
     unbounded: bool = False
+    follows: tuple[int, ...] = ()
 
     @property
     def repeated(self) -> bool:
         """Whether it has been answered before."""
-        return self.questions == 0 and not self.closes
+        return self.questions == 0 and not self.closes and not self.follows
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
@@ -101,6 +103,7 @@ class Cost:
             "closes": self.closes,
             "candidates": self.candidates,
             "unbounded": self.unbounded,
+            "follows": list(self.follows),
         }
 
     @classmethod
@@ -111,6 +114,7 @@ class Cost:
             most=math.inf if body["most"] is None else body["most"],
             left=body["questions_left"],
             left_after=(body["questions_left_if_confirmed"], body["questions_left_after"]),
+            follows=tuple(body["follows"]),
         )
 
     def __str__(self) -> str:
@@ -119,6 +123,10 @@ class Cost:
                 f"{self.question}: looks up the groups in the protected rows, which closes asks "
                 "and checks for good; each group is then a described question, and costs nothing"
             )
+        if self.follows:
+            named = "line" if len(self.follows) == 1 else "lines"
+            numbers = ", ".join(f"{each:,}" for each in self.follows)
+            return f"{self.question}: free: it follows from {named} {numbers}"
         if self.repeated:
             return f"{self.question}: asked before, so repeating it is free"
         if self.candidates is not None:
@@ -199,7 +207,7 @@ class _Rehearsal:
     def run(self) -> list[list[Wish]]:
         """The new questions, batch by batch."""
         self._claims = [claim_grounds(self.desk, each, self.guess) for each in self.questions]
-        plays = plays_of(self.desk, self.questions, self.guess, self.tolerance, self._claims)
+        plays = plays_to_run(self.desk, self.questions, self.guess, self.tolerance, self._claims)
         played(plays, self._put)
         return self.batches
 
@@ -340,7 +348,28 @@ def cost_of(desk: Desk, question: Bound | Labelled, guess: Guess, tolerance: flo
         price.left_after,
         candidates=desk.budget().more_candidates if guess.gated else None,
         unbounded=first is not None and first.unbounded,
+        follows=_lines_behind(desk, members, guess, tolerance),
     )
+
+
+def _lines_behind(
+    desk: Desk, questions: Sequence[Bound], guess: Guess, tolerance: float | None
+) -> tuple[int, ...]:
+    """The lines that all claims of these questions follow from; none if one is to be put."""
+    looks: set[int] = set()
+    for place, question in enumerate(questions):
+        implied = implied_claim(desk, question, guess, place, tolerance)
+        if implied is None:
+            return ()
+        looks.update(implied.looks)
+    lines = desk.transcript.lines if looks else ()
+    first = {
+        look: line.number or 0
+        for line in reversed(lines)
+        for look in (line.look, *line.parts)
+        if look in looks
+    }
+    return tuple(sorted(set(first.values())))
 
 
 def _sure_part(desk: Desk, question: Bound, price: _Price, tolerance: float | None) -> float | None:

@@ -33,6 +33,7 @@ from holdfast.holdout.options import (
     GateOptions,
     takes,
 )
+from holdfast.holdout.plays import implied_claim
 from holdfast.holdout.price import Cost, cost_of, require_groups_covered
 from holdfast.holdout.request import NamedWidth, bound_to, one_answer_of, require_enough_differing
 from holdfast.ledger.chain import now
@@ -358,10 +359,13 @@ class Verbs:
         before = told_before(self._desk, [single], requests)
         if before is None:
             self._desk.refresh()
-            require_enough_differing(self._desk, single, guess)
-            skipped = not_tried(self._desk, single, guess, requests[0], options.get("skip_below"))
-            if skipped is not None:
-                return skipped
+            if implied_claim(self._desk, single, guess, 0, requests[0].tolerance) is None:
+                require_enough_differing(self._desk, single, guess)
+                untried = not_tried(
+                    self._desk, single, guess, requests[0], options.get("skip_below")
+                )
+                if untried is not None:
+                    return untried
             before = answers_to(self._desk, [single], requests, guess)
         (answer,) = before
         return answer

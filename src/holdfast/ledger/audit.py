@@ -29,10 +29,11 @@ from holdfast.ledger.backend import LedgerHome
 from holdfast.ledger.chain import Row, canonical, verify
 from holdfast.ledger.checkpoint import FiledPlace, StoredCheckpoint, place_of
 from holdfast.ledger.column_files import kept_values
-from holdfast.ledger.composites import rebuilt, whole
+from holdfast.ledger.composites import Followed, rebuilt, whole
 from holdfast.ledger.dictionaries import offered_again
 from holdfast.ledger.entries import Asked, Opening, Pending, Recorded, Request, reading_entry
 from holdfast.ledger.identity import has_shape
+from holdfast.ledger.implied import Implications, NamedLooks, intersected
 from holdfast.ledger.limits import CLOSE, alike, stated_range
 from holdfast.ledger.secret import keyed_print
 from holdfast.ledger.store import Reader, look
@@ -244,6 +245,7 @@ def _telling_fault(transcript: Transcript, lines: Sequence[dict[str, Any]]) -> s
     opening, terms, table = transcript.opening, transcript.terms, transcript.table
     once = kind_of(opening.mechanism["name"]).once
     ground = ground_of(terms, opening.table)
+    implications = Implications(ground, lambda: table)
     for line in lines:
         request, number = Request.read(line["request"]), line["line"]
         if "parts" not in line:
@@ -259,11 +261,16 @@ def _telling_fault(transcript: Transcript, lines: Sequence[dict[str, Any]]) -> s
             return f", line {number}: its question cannot be read"
         if not _is_in_range(request, question):
             return f", line {number}: its range is not that of its question"
-        followed = rebuilt(request, question, looks, terms, once=once, described=described)
+        followed = Followed(None, (), ())  # of what is implied there is no look
+        if looks:
+            followed = rebuilt(request, question, looks, terms, once=once, described=described)
+        if "known" in line:
+            named = NamedLooks([_look(transcript, each) for each in line["known"]])
+            followed = intersected(followed, implications.of(question, named), question)
         stored = transcript.told_of(request.question)
         earlier = [each for each in stored if each.number is not None and each.number < number]
         again = whole(request, question, followed, earlier, terms)
-        for name in (*again, "implied"):
+        for name in (*again, "implied", "known", "contradict"):
             if not alike(line.get(name, 0), again.get(name, 0)):
                 return f", line {number}: its {name} does not follow from its looks"
     return None
@@ -301,6 +308,7 @@ def _batch_fault(transcript: Transcript, pending: Pending) -> str | None:
             return f": {fault}"
     statistics: list[Statistic] = []
     ground = ground_of(transcript.terms, opening.table)
+    implications = Implications(ground, lambda: table)
     for place, reserved in enumerate(pending.asked, start=1):
         try:
             late = transcript.dictionaries.of(pending.mechanism.name)
@@ -312,6 +320,8 @@ def _batch_fault(transcript: Transcript, pending: Pending) -> str | None:
             fault = _question_fault(transcript, reserved, statistic) or _order_fault(
                 transcript, reserved
             )
+            if reserved.intersected and implications.of(statistic, transcript) is None:
+                fault = fault or "nothing was known that it could be intersected with"
         except HoldfastError:
             fault = "its question cannot be read, or has no interval here"
         if fault:

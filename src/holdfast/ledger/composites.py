@@ -13,8 +13,8 @@ from itertools import islice
 from typing import Any
 
 from holdfast.errors import Refused
-from holdfast.ledger.entries import Recorded, Request, in_unit, in_unit_outwards
-from holdfast.ledger.limits import lies_in, open_ended
+from holdfast.ledger.entries import Recorded, Request
+from holdfast.ledger.limits import in_unit, in_unit_outwards, lies_in, open_ended
 from holdfast.mechanisms.described import release_of
 from holdfast.mechanisms.terms import Terms
 from holdfast.statistics.derived import Estimate, Joined, Subquestion, is_single
@@ -22,9 +22,10 @@ from holdfast.statistics.description import DescribedQuestion, share_symbols
 from holdfast.statistics.entry import Bound
 from holdfast.statistics.player import Due, Verb, is_whole, play_of, played
 from holdfast.statistics.statistic import Statistic
+from holdfast.theory.base.implied import verdict_implied
 from holdfast.theory.base.intervals import Interval
 
-__all__ = ["Followed", "read_whole", "rebuilt", "restated", "whole"]
+__all__ = ["Followed", "claim_verdict", "read_whole", "rebuilt", "restated", "whole"]
 
 
 _WORST_FIRST = ("answered", "confirmed")
@@ -38,12 +39,15 @@ _CLAIMED: Mapping[Verb, tuple[str, str]] = {
 class Followed:
     """A play that has ended: what it said, and its looks in order, each with the part it is of.
 
-    What is `joined` is None where the play was not followed to its end.
+    What is `joined` is None where the play was not followed to its end. It was intersected with
+    what the looks `known` before imply; or not, where these `contradict` it or each other.
     """
 
     joined: Joined | None
     looks: Sequence[Recorded]
     parts: Sequence[Subquestion]
+    known: tuple[int, ...] = ()
+    contradict: bool = False
 
 
 def whole(
@@ -69,6 +73,8 @@ def whole(
     silent = is_whole(joined.interval, question) and (joined.value is None or terms.promises)
     middle = low + (high - low) / 2  # of an interval that says something
     status = _status(request, question, joined.interval, followed, own, terms, silent=silent)
+    if status == "not shown" and not followed.looks:  # a gate that is excluded claims nothing
+        silent, low, high = True, question.low, question.high
     refuted = sum(each.status == "not confirmed" for each in own.values())
     # A guess that its test did not confirm may still follow from the answer that was asked then.
     implied = {"implied": refuted} if status == "confirmed" and refuted else {}
@@ -81,6 +87,8 @@ def whole(
         "interval": [low, high],
         "charge": sum((each.charge for each in own.values()), 0.0),
         "parts": [each.look for each in followed.looks],
+        **({"known": list(followed.known)} if followed.known else {}),
+        **({"contradict": True} if followed.contradict else {}),
     }
 
 
@@ -137,8 +145,7 @@ def _is_implied(
     if request.side is not None and all(part.guess is None for part in followed.parts):
         return _is_beyond(request, interval)
     t = terms.half_width if request.tolerance is None else request.tolerance
-    reach = t * _unit(question, terms) * (request.high - request.low)
-    about = request.guess - reach <= interval.low and interval.high <= request.guess + reach
+    about = verdict_implied(interval, _about(request, request.guess, question, terms)) is True
     claims = [
         lies_in(
             look.part_of_range,
@@ -149,6 +156,28 @@ def _is_implied(
         if part.guess is not None
     ]
     return (about and request.side is None) or (bool(claims) and all(claims))
+
+
+def claim_verdict(
+    request: Request, question: Bound, interval: Interval, terms: Terms
+) -> bool | None:
+    """Whether a claim holds wherever in an interval the truth is, or nowhere; None: who knows."""
+    if request.guess is None:
+        return None
+    if request.side is None:
+        return verdict_implied(interval, _about(request, request.guess, question, terms))
+    if _is_beyond(request, interval):
+        return True
+    at_least, strict = request.side == "at least", request.verb == "gate"
+    short = request.guess - interval.high if at_least else interval.low - request.guess
+    return False if short > 0.0 or (strict and short >= 0.0) else None
+
+
+def _about(request: Request, guess: float, question: Bound, terms: Terms) -> Interval:
+    """What a guess claims: that the truth is within the half-width of it."""
+    t = terms.half_width if request.tolerance is None else request.tolerance
+    reach = t * _unit(question, terms) * (request.high - request.low)
+    return Interval(guess - reach, guess + reach)
 
 
 def _is_beyond(request: Request, interval: Interval) -> bool:
@@ -271,6 +300,8 @@ def read_whole(body: dict[str, Any], at: str, receipt: str) -> Recorded:
         planned=body.get("planned", False),
         rows=tuple(body["rows"]) if "rows" in body else None,
         missing=tuple(body.get("missing", (0, 0))),
+        known=tuple(body.get("known", ())),
+        contradict=body.get("contradict", False),
     )
 
 

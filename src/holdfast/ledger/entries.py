@@ -33,14 +33,13 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from hashlib import sha256
 from typing import Any, Literal, TypeAlias
 
 from holdfast.data.files import AS_USUAL, TableForm
 from holdfast.errors import InvalidArgument, LedgerTampered
 from holdfast.ledger.chain import canonical
-from holdfast.ledger.limits import open_ended
+from holdfast.ledger.limits import in_unit, in_unit_outwards, open_ended
 from holdfast.ledger.side_files import FORMAT
 from holdfast.mechanisms.catalogue import kind_of
 from holdfast.mechanisms.described import rule_from
@@ -64,7 +63,6 @@ from holdfast.statistics.mean_rules import ConcentratedRule
 from holdfast.statistics.player import Side, Verb
 from holdfast.statistics.rule import Rule, Symbols, Told
 from holdfast.theory.base.intervals import Interval
-from holdfast.theory.base.safeside import float_above, float_below
 
 __all__ = [
     "ENDING",
@@ -78,8 +76,6 @@ __all__ = [
     "at_worst",
     "closing",
     "ended",
-    "in_unit",
-    "in_unit_outwards",
     "last_to_answer",
     "noise_of_batch",
     "reading_entry",
@@ -216,7 +212,8 @@ class Asked:
 
     A `nonce` is drawn for a function, or a computed column, which is known by its name alone:
     another one may have the same name in another copy of the ledger, and must not have the same
-    noise. A look `follows` a claim that was not confirmed, and says what is true instead.
+    noise. A look `follows` a claim that was not confirmed, and says what is true instead. One that
+    is `intersected` is told with what earlier answers imply of its question.
     """
 
     offer: Offer
@@ -226,6 +223,7 @@ class Asked:
     nonce: str | None = None
     follows: Refuted | None = None
     unbounded: bool = False
+    intersected: bool = False
 
     @property
     def is_part(self) -> bool:
@@ -234,7 +232,7 @@ class Asked:
 
     def is_line(self, symbol: Symbol) -> bool:
         """Whether it is all that is told of what was asked; a refuted check is told with more."""
-        return not self.is_part and symbol != "not confirmed"
+        return not (self.is_part or self.intersected) and symbol != "not confirmed"
 
     def body(self, request: int) -> dict[str, Any]:
         return {
@@ -245,6 +243,7 @@ class Asked:
             "nonce": self.nonce,
             "follows": None if self.follows is None else list(self.follows),
             "unbounded": self.unbounded,
+            **({"intersected": True} if self.intersected else {}),
         }
 
     @classmethod
@@ -260,9 +259,17 @@ class Asked:
                 item["nonce"],
                 None if item["follows"] is None else Refuted.read(*item["follows"]),
                 item["unbounded"],
+                _is_flagged(item, "intersected"),
             )
             for item in body["items"]
         )
+
+
+def _is_flagged(item: Mapping[str, Any], name: str) -> bool:
+    """Whether an item has a flag, which is written only where it is true."""
+    if item.get(name, True) is not True:
+        raise ValueError(f"{name} is {item[name]!r}")
+    return name in item
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,7 +278,8 @@ class Recorded:
 
     What was asked has a `number`: the line of the ledger. A `look` at the data is counted, too,
     whether it was asked for itself or is a part of something, which alone has the number then;
-    `parts` are the looks that something follows from.
+    `parts` are the looks that something follows from, and `known` those of earlier answers that it
+    was intersected with; where these `contradict` it, or each other, it was not.
 
     `value` is None where nothing is said. `claim` is what a check claimed, as parts of the range.
     `leaked` is what had leaked (nats) before its batch, `charge` what its own answer added, or the
@@ -316,6 +324,18 @@ class Recorded:
     event: str | None = None
     symbols: Symbols | None = None
     forecast: tuple[float, float] | None = None
+    known: tuple[int, ...] = ()
+    contradict: bool = False
+
+    @property
+    def known_text(self) -> str | None:
+        """What earlier answers have to do with it, in words; None where that is nothing."""
+        looks = f"look{'s' * (len(self.known) > 1)} {', '.join(map(str, self.known))}"
+        if self.contradict:
+            return f"{looks} contradict each other or this answer, so that nothing is implied"
+        if not self.known:
+            return None
+        return f"{'narrower by' if self.parts else 'follows from'} {looks}"
 
     @property
     def refuted(self) -> Refuted | None:
@@ -576,9 +596,6 @@ def noise_of_batch(
 # A reserved batch, and its answers as the ledger tells them, in the question's own unit.
 
 
-_FRACTIONS = (0.0, 1.0)  # the range of a question whose unit is the fraction itself
-
-
 @dataclass(frozen=True, slots=True)
 class Pending:
     """A batch that was reserved and not settled."""
@@ -651,28 +668,6 @@ def recorded(
         symbols=tuple(symbol) if isinstance(symbol, list | tuple) else None,
         forecast=offer.forecast,
     )
-
-
-def in_unit(fraction: float, low: float, high: float) -> float:
-    """A fraction of the range [low, high] in the question's own unit, correctly rounded."""
-    part = _in_range(fraction)
-    return part if (low, high) == _FRACTIONS else float(_exactly(part, low, high))
-
-
-def _in_range(fraction: float) -> float:
-    return min(1.0, max(0.0, fraction))
-
-
-def _exactly(part: float, low: float, high: float) -> Fraction:
-    return Fraction(low) + (Fraction(high) - Fraction(low)) * Fraction(part)
-
-
-def in_unit_outwards(interval: Interval, low: float, high: float) -> Interval:
-    """The interval in the question's own unit, rounded outwards but not beyond the range."""
-    first, last = map(_in_range, interval)
-    if (low, high) == _FRACTIONS:
-        return Interval(first, last)
-    return Interval(float_below(_exactly(first, low, high)), float_above(_exactly(last, low, high)))
 
 
 def releases_of(seq: int, body: dict[str, Any], pending: Pending) -> list[Release]:

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import Any
 
 from holdfast.statistics.derived import is_single
 from holdfast.statistics.entry import Bound
 from holdfast.theory.base.intervals import Interval
+from holdfast.theory.base.safeside import float_above, float_below
 
 __all__ = [
     "CLOSE",
     "ROUNDED_ENDS",
     "alike",
+    "in_unit",
+    "in_unit_outwards",
     "interval_between",
     "lies_in",
     "open_ended",
@@ -62,6 +66,34 @@ def plain_interval(interval: Interval) -> dict[str, float | None]:
         name: end if math.isfinite(end) else None
         for name, end in zip(("low", "high"), interval, strict=True)
     }
+
+
+# Fractions of a range, as offers and symbols have them, in the question's own unit.
+
+
+_FRACTIONS = (0.0, 1.0)  # the range of a question whose unit is the fraction itself
+
+
+def in_unit(fraction: float, low: float, high: float) -> float:
+    """A fraction of the range [low, high] in the question's own unit, correctly rounded."""
+    part = _in_range(fraction)
+    return part if (low, high) == _FRACTIONS else float(_exactly(part, low, high))
+
+
+def _in_range(fraction: float) -> float:
+    return min(1.0, max(0.0, fraction))
+
+
+def _exactly(part: float, low: float, high: float) -> Fraction:
+    return Fraction(low) + (Fraction(high) - Fraction(low)) * Fraction(part)
+
+
+def in_unit_outwards(interval: Interval, low: float, high: float) -> Interval:
+    """The interval in the question's own unit, rounded outwards but not beyond the range."""
+    first, last = map(_in_range, interval)
+    if (low, high) == _FRACTIONS:
+        return Interval(first, last)
+    return Interval(float_below(_exactly(first, low, high)), float_above(_exactly(last, low, high)))
 
 
 # What was computed here and what was computed elsewhere: equal, but for the last digits.

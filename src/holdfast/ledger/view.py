@@ -280,6 +280,10 @@ def _explained(line: Recorded, parts: Sequence[Recorded], kind: MechanismKind) -
     lines = [f"{number}. {verdict}{line.question} {_result(line)}"]
     if line.look is not None:
         return [*lines, *_looked(line, line.status, kind, "      ")]
+    if line.known or line.contradict:
+        lines.append(f"      {line.known_text}")
+    if not line.parts:
+        return [*lines, f"      {line.status}; no look was asked for it, and it adds 0 nats"]
     earlier = len(set(line.parts)) - len(parts)
     beside = f", and {plural(earlier, 'look')} known before" if earlier else ""
     lines.append(

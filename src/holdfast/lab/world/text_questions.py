@@ -15,7 +15,7 @@ from holdfast.errors import BudgetExhausted, InvalidQuestion
 from holdfast.lab.world.holders import Session, Shown
 from holdfast.lab.world.linear_questions import HALF_RANGE, Arrays, HasLength, LabQuestion, Linear
 from holdfast.lab.world.session import LabSample, asking, lab_secret
-from holdfast.ledger.entries import in_unit
+from holdfast.ledger.limits import in_unit
 from holdfast.mechanisms.catalogue import built, kind_of
 from holdfast.mechanisms.described import DESCRIBED
 from holdfast.mechanisms.mechanism import Mechanism, Wish, walk

@@ -1,0 +1,367 @@
+"""Implied intervals: what released answers already say of a question, at no charge.
+
+A claim that is true whenever earlier released claims are true needs no look at data (section 13.3
+of docs/theory.md). What is implied is a function of looks that the ledger has: those at the same
+question or at its event, those at its complement or its turned difference, those at the two means
+that a difference is of, and gates that were shown one after another. A line names the looks that
+it used, so that an audit comes to the same from them alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Protocol, TypeAlias
+
+from holdfast.errors import HoldfastError
+from holdfast.ledger.composites import Followed, restated
+from holdfast.ledger.entries import Recorded
+from holdfast.ledger.limits import CLOSE
+from holdfast.question import build
+from holdfast.question.expression import Expression, Op
+from holdfast.question.row import RowValue, row_value
+from holdfast.statistics.derived import Difference, Joined, Paired, Total, as_counted
+from holdfast.statistics.description import (
+    DescribedParts,
+    DescribedQuestion,
+    described,
+    reads_as_written,
+)
+from holdfast.statistics.entry import Bound, Table
+from holdfast.statistics.mean import Mean, expression_of
+from holdfast.statistics.recorded import asked_again
+from holdfast.statistics.rule import Ground
+from holdfast.statistics.spelling import paired_of
+from holdfast.theory.base.implied import (
+    ShownGates,
+    difference_implied,
+    intersection_implied,
+    linear_implied,
+)
+from holdfast.theory.base.intervals import Interval
+from holdfast.theory.base.safeside import float_above, float_below
+
+__all__ = ["Implications", "Implied", "NamedLooks", "ReleasedLooks", "intersected"]
+
+_TELLING = ("answered", "confirmed", "shown")  # the statuses of looks that say something
+_DIFFERENCE = "difference("  # how the text of one begins
+
+
+class ReleasedLooks(Protocol):
+    """Looks that were released: all of a ledger, or those that a line names."""
+
+    def looks_at(self, question: str) -> Sequence[Recorded]:
+        """The looks at one question."""
+        ...
+
+    def looks_at_event(self, event: str) -> Sequence[Recorded]:
+        """The looks at one event."""
+        ...
+
+    @property
+    def answers(self) -> Sequence[Recorded]:
+        """Every look."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class NamedLooks:
+    """The looks that a line names, and no others."""
+
+    answers: Sequence[Recorded]
+
+    def looks_at(self, question: str) -> Sequence[Recorded]:
+        return [each for each in self.answers if each.question == question]
+
+    def looks_at_event(self, event: str) -> Sequence[Recorded]:
+        return [each for each in self.answers if each.event == event]
+
+
+@dataclass(frozen=True, slots=True)
+class Implied:
+    """An interval that released answers imply, and the looks that its two ends follow from.
+
+    Where these contradict each other, which is possible only if one of them is false, it has no
+    `interval`: nothing is implied.
+    """
+
+    interval: Interval | None
+    low_from: tuple[int, ...]
+    high_from: tuple[int, ...]
+
+    @property
+    def looks(self) -> tuple[int, ...]:
+        """The looks behind both ends, in order."""
+        return tuple(sorted({*self.low_from, *self.high_from}))
+
+    def narrowing(self, interval: Interval) -> tuple[int, ...]:
+        """The looks by which an interval becomes narrower; none where it does not."""
+        own = self.interval
+        if own is None:
+            return ()
+        widths = [high - low for low, high in (own, interval) if math.isfinite(high - low)]
+        rounded = CLOSE * min(widths, default=0.0)  # so much narrower is no narrower
+        low = self.low_from if own.low > interval.low + rounded else ()
+        high = self.high_from if own.high < interval.high - rounded else ()
+        return tuple(sorted({*low, *high}))
+
+
+def intersected(followed: Followed, implied: Implied | None, question: Bound) -> Followed:
+    """A play that has ended, intersected with what earlier answers imply of its question.
+
+    Where they contradict what was found, nothing is implied. Answers that promise nothing stay as
+    they are.
+    """
+    if implied is None or any(each.status == "no promise" for each in followed.looks):
+        return followed
+    joined = followed.joined or Joined(None, Interval(question.low, question.high))
+    together = implied.interval and intersection_implied([joined.interval, implied.interval])
+    if together is None:
+        return replace(followed, known=implied.looks, contradict=True)
+    known = implied.narrowing(joined.interval)
+    if not known:
+        return followed
+    return replace(
+        followed, joined=Joined.within(joined.value, joined.interval, *together), known=known
+    )
+
+
+_Source: TypeAlias = "Implied | None"  # None: nothing was released of it
+
+
+def _meet(sources: Iterable[_Source]) -> _Source:
+    """What all of them say together."""
+    each = [source for source in sources if source is not None]
+    intervals = [source.interval for source in each]
+    contradicting = [source for source in each if source.interval is None]
+    if contradicting or not each:
+        return contradicting[0] if contradicting else None
+    known = [interval for interval in intervals if interval is not None]
+    lowest = max(range(len(known)), key=lambda place: known[place].low)
+    highest = min(range(len(known)), key=lambda place: known[place].high)
+    together = intersection_implied(known)
+    return Implied(together, each[lowest].low_from, each[highest].high_from)
+
+
+def _linear(source: _Source, factor: int, offset: int = 0) -> _Source:
+    if source is None or source.interval is None:
+        return source
+    interval = linear_implied(source.interval, Fraction(factor), Fraction(offset))
+    ends = (source.low_from, source.high_from)
+    return Implied(interval, *(ends if factor > 0 else reversed(ends)))
+
+
+def _apart(first: _Source, second: _Source) -> _Source:
+    for side in (first, second):
+        if side is not None and side.interval is None:
+            return side
+    if first is None or second is None or first.interval is None or second.interval is None:
+        return None
+    return Implied(
+        difference_implied(first.interval, second.interval),
+        (*first.low_from, *second.high_from),
+        (*first.high_from, *second.low_from),
+    )
+
+
+def _says(look: Recorded) -> _Source:
+    """What one look says by itself: nothing, where its answer promises or says nothing."""
+    if look.status not in _TELLING or look.look is None:
+        return None
+    return Implied(look.interval, (look.look,), (look.look,))
+
+
+@dataclass(slots=True)
+class Implications:
+    """What follows for questions of one table from looks that were released.
+
+    Rules 1, 2, 6 and 7 of section 13.3; nothing is chained but differences of means of the same
+    rows, and what is implied of a question is never used for another one.
+    """
+
+    ground: Ground | None
+    table: Callable[[], Table]  # with the columns that were attached so far
+    _described: dict[str, DescribedQuestion | None] = field(default_factory=dict)
+
+    def of(
+        self, question: Bound, released: ReleasedLooks, *, chained: bool = True
+    ) -> Implied | None:
+        """What is implied of a question; None where nothing was released that says something.
+
+        Only if it is `chained` are all looks read, for differences that follow from others.
+        """
+        question = _plain(question)
+        sources = [self._part(question, released)]
+        if isinstance(question, Total):
+            sources.append(_linear(self._part(question.mean, released), question.population))
+        sides = _sides(question)
+        if sides is not None:
+            sources.append(_apart(*(self._part(side, released) for side in sides)))
+        pair = _pair(question)
+        if chained and pair is not None:
+            sources.append(_chain(*(each.text for each in pair), self._edges(released)))
+        return _meet(sources)
+
+    def _edges(self, released: ReleasedLooks) -> list[_Edge]:
+        """The released differences of means of all rows, by the texts of their values."""
+        edges = []
+        for look in released.answers:
+            if look.status != "shown" and not look.question.startswith(_DIFFERENCE):
+                continue
+            text, source = look.request.question, _says(look)
+            question = _plain(asked_again(text, self.table()))
+            pair = _pair(question)
+            if source is not None and pair is not None and look.question in _texts(question):
+                edges.append(_Edge(pair[0].text, pair[1].text, source))
+        return edges
+
+    def _part(self, question: Bound, released: ReleasedLooks) -> _Source:
+        """What looks at the same part say: at the question itself, or at it turned over."""
+        looks = self._looks(question, released)
+        own, turned = {each.look for each in looks}, _turned(question)
+        others = [] if turned is None else self._looks(turned, released)
+        other = _meet(_says(each) for each in others if each.look not in own)
+        return _meet([*map(_says, looks), _linear(other, -1, int(_is_share(question)))])
+
+    def _looks(self, question: Bound, released: ReleasedLooks) -> list[Recorded]:
+        """The looks at a question, and what those at its event say of it."""
+        looks = [look for text in _texts(question) for look in released.looks_at(text)]
+        form = self._with_rule(question.text)
+        if form is not None and form.event is not None:
+            others = [
+                each for each in released.looks_at_event(form.event) if each.question != form.text
+            ]
+            looks += [each for each in (restated(look, form) for look in others) if each]
+        return looks
+
+    def _with_rule(self, text: str) -> DescribedQuestion | None:
+        """The question with the rule of its description, if it has one."""
+        if text not in self._described:
+            self._described[text] = self._read(text)
+        return self._described[text]
+
+    def _read(self, text: str) -> DescribedQuestion | None:
+        if self.ground is None:
+            return None
+        try:
+            readable = reads_as_written(text, self.ground)
+            return described(self.ground.prior.read(text), self.ground) if readable else None
+        except HoldfastError:  # it has no description
+            return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Edge:
+    """A released difference of the means of two values, which are named by their texts.
+
+    Columns that were attached are called by the first name of their digest in every text.
+    """
+
+    first: str
+    second: str
+    source: Implied
+
+
+def _chain(first: str, second: str, edges: Sequence[_Edge]) -> _Source:
+    """What differences that were released one after another say of a third; rule 6."""
+    gates = _gates(edges)
+    if gates.contradict:
+        every = _looks(edges)
+        return Implied(None, every, every)
+    low, high = gates.margin(first, second), gates.margin(second, first)
+    if low is None and high is None:
+        return None
+    interval = Interval(
+        -math.inf if low is None else float_below(low),
+        math.inf if high is None else float_above(-high),
+    )
+    return Implied(interval, _needed(first, second, edges), _needed(second, first, edges))
+
+
+def _gates(edges: Sequence[_Edge]) -> ShownGates:
+    """Both ends of every difference: the first is better by its low end, the second by minus the
+    high one."""
+    margins = []
+    for edge in edges:
+        if edge.source.interval is not None:
+            low, high = edge.source.interval
+            margins += [(edge.first, edge.second, low), (edge.second, edge.first, -high)]
+    return ShownGates.of(each for each in margins if math.isfinite(each[2]))
+
+
+def _needed(first: str, second: str, edges: Sequence[_Edge]) -> tuple[int, ...]:
+    """The looks without which the margin of one over the other would be less."""
+    needed, margin = list(edges), _gates(edges).margin(first, second)
+    for edge in edges if margin is not None else ():
+        others = [each for each in needed if each is not edge]
+        if _gates(others).margin(first, second) == margin:
+            needed = others
+    return () if margin is None else _looks(needed)
+
+
+def _looks(edges: Iterable[_Edge]) -> tuple[int, ...]:
+    return tuple(sorted({look for edge in edges for look in edge.source.looks}))
+
+
+def _plain(question: Bound) -> Bound:
+    """The statistic without its rules."""
+    if isinstance(question, DescribedQuestion | DescribedParts):
+        return question.question
+    return question
+
+
+def _texts(question: Bound) -> list[str]:
+    """The texts by which looks at a question are found; one difference has two."""
+    if isinstance(question, Paired):
+        return [question.text, question.stages[-1][0].text]
+    return [question.text]
+
+
+def _sides(question: Bound) -> tuple[Bound, Bound] | None:
+    """The two means that a question is the difference of.
+
+    Of values of the same rows they are only where no row can be without a value: else each mean
+    leaves out its own rows, and their difference the rows that lack either.
+    """
+    if isinstance(question, Difference):
+        return question.first, question.second
+    pair = _pair(question)
+    return None if pair is None else (Mean(pair[0]), Mean(pair[1]))
+
+
+def _pair(question: Bound) -> tuple[RowValue, RowValue] | None:
+    """Two values of all rows whose mean difference a question is; none of a row is missing."""
+    pair: tuple[RowValue, RowValue] | None = None
+    if isinstance(question, Paired):
+        pair = question.first, question.second
+    elif isinstance(question, Mean) and question.variance is None:
+        source = question.row.source
+        pair = paired_of(source) if isinstance(source, Expression) else None
+    if pair is None or any(value.known != build.TRUE for value in pair):
+        return None
+    return pair
+
+
+def _is_share(question: Bound) -> bool:
+    """Whether it is the share of rows with a condition that is known in every row."""
+    if not isinstance(question, Mean) or question.variance is not None:
+        return False
+    row = question.row
+    return row.is_condition and row.known == build.TRUE and isinstance(row.source, Expression)
+
+
+def _turned(question: Bound) -> Bound | None:
+    """The share of all other rows, or the difference with its sign changed."""
+    if isinstance(question, Mean) and _is_share(question):
+        return Mean(row_value(build.negation(expression_of(question.row))))
+    if isinstance(question, Difference):
+        return Difference(question.second, question.first)
+    pair = _pair(question)
+    if pair is None:
+        return None
+    first, second = pair
+    if isinstance(question, Paired):
+        return Paired(second, first)
+    return Mean(row_value(build.arithmetic(Op.SUBTRACT, *map(as_counted, (second, first)))))
