@@ -552,23 +552,76 @@ class _Studies(dict[str, Study]):
 STUDIES = _Studies()
 
 
-def report(sessions: int, seed: int, names: Sequence[str]) -> str:
+Measured = list[tuple[str, int, str, Tally]]
+
+
+def measured(sessions: int, seed: int, names: Sequence[str]) -> Measured:
+    """Every rule on every table at every size."""
+    return [
+        (name, size, rule, tally)
+        for name in names
+        for size in STUDIES[name].sizes
+        for rule, tally in run(STUDIES[name], size, sessions, seed).items()
+    ]
+
+
+def report(tallies: Measured, sessions: int) -> str:
     """The table, as Markdown."""
     lines = [
         "| table | rows | decisions | rule | right | open | false | sessions with a false one |",
         "|---|---|---|---|---|---|---|---|",
     ]
-    for name in names:
-        study = STUDIES[name]
-        for size in study.sizes:
-            for rule, tally in run(study, size, sessions, seed).items():
-                total = (tally.right + tally.open + tally.false) / sessions
-                lines.append(
-                    f"| {name} | {size:,} | {total:.0f} | {rule} | {tally.right / sessions:.1f} | "
-                    f"{tally.open / sessions:.1f} | {tally.false / sessions:.2f} | "
-                    f"{tally.sessions_with_false} of {sessions} |"
-                )
+    for name, size, rule, tally in tallies:
+        total = (tally.right + tally.open + tally.false) / sessions
+        lines.append(
+            f"| {name} | {size:,} | {total:.0f} | {rule} | {tally.right / sessions:.1f} | "
+            f"{tally.open / sessions:.1f} | {tally.false / sessions:.2f} | "
+            f"{tally.sessions_with_false} of {sessions} |"
+        )
     return "\n".join(lines) + "\n"
+
+
+def picture(tallies: Measured, sessions: int) -> None:
+    """docs/decisions.svg: decided rightly, left open and decided falsely, for every rule."""
+    import altair as alt
+
+    kinds = {"decided rightly": "#0b6e4f", "left open": "#d5d5d0", "decided falsely": "#b91c1c"}
+    rows = [
+        {"table": f"{name}, {size:,} rows", "rule": rule, "became": kind, "decisions": many}
+        for name, size, rule, tally in tallies
+        for kind, many in zip(kinds, _shares(tally, sessions), strict=True)
+    ]
+    order = list(dict.fromkeys(row["table"] for row in rows))
+    bars = (
+        alt.Chart(alt.Data(values=rows), width=420, height=90)
+        .mark_bar()
+        .encode(
+            x=alt.X("decisions:Q", title="decisions of a session", stack="zero"),
+            y=alt.Y("rule:N", title=None, sort=list(RULES)),
+            color=alt.Color(
+                "became:N",
+                title=None,
+                scale=alt.Scale(domain=list(kinds), range=list(kinds.values())),
+                legend=alt.Legend(orient="top"),
+            ),
+            order=alt.Order("place:Q"),
+        )
+        .transform_calculate(place=f"indexof({list(kinds)}, datum.became)")
+        .facet(
+            row=alt.Row(
+                "table:N",
+                title=None,
+                sort=order,
+                header=alt.Header(orient="top", labelOrient="top"),
+            )
+        )
+        .resolve_scale(x="independent")
+    )
+    bars.save(str(PAGE.with_suffix(".svg")))
+
+
+def _shares(tally: Tally, sessions: int) -> tuple[float, float, float]:
+    return tally.right / sessions, tally.open / sessions, tally.false / sessions
 
 
 def main() -> None:
@@ -579,13 +632,15 @@ def main() -> None:
     parser.add_argument("--tables", nargs="*", default=["flights", "weather", "wine"])
     parser.add_argument("--write", action="store_true", help="into docs/decisions.md")
     options = parser.parse_args()
-    table = report(options.sessions, options.seed, options.tables)
+    tallies = measured(options.sessions, options.seed, options.tables)
+    table = report(tallies, options.sessions)
     table += "\n" + ab_report(options.tests, options.seed)
     print(table)
     if options.write:
         before, _, rest = PAGE.read_text(encoding="utf-8").partition(START)
         _, _, after = rest.partition(END)
         PAGE.write_text(f"{before}{START}{table}{END}{after}", encoding="utf-8")
+        picture(tallies, options.sessions)
 
 
 if __name__ == "__main__":
