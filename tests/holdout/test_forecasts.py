@@ -67,7 +67,7 @@ def test_the_worked_example_on_a_ledger(holdout: Holdout, tmp_path: Path) -> Non
 
 
 def test_scores_of_both_are_counted_by_item_or_in_order(holdout: Holdout) -> None:
-    new, old = {1: 1.0, 2: 0.0, 3: 1.0, 9: 1.0}, {3: 0.5, 2: 0.5, 1: 1.0, 8: 0.0}
+    new, old = {"a": 1.0, "b": 0.0, "c": 1.0, "x": 1.0}, {"c": 0.5, "b": 0.5, "a": 1.0, "y": 0.0}
     by_item = holdout.cost(GAINS, gate=True, at_least=0, dev=[1, 1, 3])
     assert holdout.gate(GAINS, at_least=0, dev=(new, old)).forecast is not None
     entered = holdout.budget.account.memory["forecast gate/1"]["dev"]
@@ -98,10 +98,11 @@ def test_a_gate_without_a_forecast_is_as_it_was(holdout: Holdout, tmp_path: Path
     ("options", "sentence"),
     [
         ({"dev": (40, 10)}, "give \\(better, worse, rows\\)"),
-        ({"dev": ({1: 1}, [1])}, "give \\(better, worse, rows\\)"),
+        ({"dev": ({"a": 1}, [1])}, "give \\(better, worse, rows\\)"),
         ({"dev": (40, 10, 20)}, "better \\+ worse"),
         ({"dev": "scores.csv"}, "give \\(better, worse, rows\\)"),
         ({"dev": ([1, 0], [1])}, "2 and 1 scores"),
+        ({"dev": ({"7": 1, 8: 0, "a": 1}, {"a": 0})}, "2 items .* id of a protected one"),
         ({"expect": 1.5}, "expect"),
         ({"skip_below": 0.02}, "nothing to forecast by"),
     ],

@@ -79,10 +79,16 @@ CALLS: dict[str, Any] = {
         "distribution(x, 0, 50)", **accepting(holdout, 2)
     ),
     "a gate": lambda holdout: holdout.gate("avg(x > -100)", at_least=0.5, why="a gate"),
+    "a gate with a forecast": lambda holdout: holdout.gate(
+        "difference(x > -100, late)", at_least=0, dev=(40, 10, 1_000), expect=0.5
+    ),
     "several": lambda holdout: holdout.ask_many(["avg(x > 2)", "avg(x > 3)"], why="both"),
     "none": lambda holdout: holdout.ask_many([]),
     "a cost": lambda holdout: holdout.cost("avg(x > 77)"),
     "the cost of a gate": lambda holdout: holdout.cost("avg(x > 77)", at_least=0.1, gate=True),
+    "the cost of a forecast": lambda holdout: holdout.cost(
+        "difference(x > 77, late)", at_least=0, gate=True, dev=[10, 40, 1_000]
+    ),
     "the cost of a check": lambda holdout: holdout.cost("avg(x > 77)", 0.1),
     "columns": lambda holdout: holdout.columns,
     "the schema": lambda holdout: str(holdout.schema),

@@ -13,7 +13,6 @@ from typing import Any, Unpack
 
 from holdfast.errors import InvalidArgument
 from holdfast.evals.compare import read_run
-from holdfast.evals.comparison import item_list
 from holdfast.evals.item_scores import ItemId
 from holdfast.evals.submission import HowToRead
 from holdfast.holdout.forecast import DevFiles
@@ -50,14 +49,7 @@ class Development:
                 "file."
             )
         scores = run.scores.by_item()
-        protected = self.files.protected()
-        shared = [item for item in scores if str(item) in protected]
-        if shared:
-            raise InvalidArgument(
-                f"dev has scores of {item_list(shared)} with the id of a protected one; a forecast "
-                "from protected items would make false verdicts likely. Give scores of other "
-                "items, by ids of their own. Nothing was submitted."
-            )
+        self.files.require_other_items(scores)
         content = json.dumps(list({**self.of(column), **scores}.items()))
         self.files.keep(_file(column), content.encode())
 

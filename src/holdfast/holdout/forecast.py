@@ -25,10 +25,19 @@ from holdfast.mechanisms.mechanism import ForecastGrounds
 from holdfast.statistics.entry import Bound
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.leakage.forecasts import DevResult
+from holdfast.wording import plural
 
-__all__ = ["DevFiles", "dev_result", "forecast_grounds", "not_tried", "on_side_of_claim"]
+__all__ = [
+    "DevFiles",
+    "dev_result",
+    "forecast_grounds",
+    "not_tried",
+    "on_side_of_claim",
+    "require_unprotected",
+]
 
 _COUNTS = 3
+_LISTED = 3
 
 
 def forecast_grounds(options: Mapping[str, Any], *, gated: bool) -> ForecastGrounds | None:
@@ -72,6 +81,16 @@ def dev_result(dev: Any) -> DevResult:
         for one, other in zip(first, second, strict=True)
     ]
     return DevResult(sum(gain > 0 for gain in gains), sum(gain < 0 for gain in gains), len(gains))
+
+
+def require_unprotected(desk: Desk, dev: Any) -> None:
+    """Refuse scores by item of which some are protected; counts say nothing of that."""
+    if desk.opening.terms.key is None or not isinstance(dev, Sequence) or isinstance(dev, str):
+        return
+    files = DevFiles(desk)
+    for run in dev:
+        if isinstance(run, Mapping):
+            files.require_other_items(run)
 
 
 def _is_several(values: object) -> bool:
@@ -184,9 +203,18 @@ class DevFiles:
         """What is kept under a name; None if there is nothing."""
         return self._desk.store.file(name)
 
-    def protected(self) -> frozenset[str]:
-        """The keys of the protected rows, as text."""
-        return frozenset(map(str, self._desk.protected.order.keys.to_list()))
+    def require_other_items(self, items: Iterable[object]) -> None:
+        """Refuse items with the key of a protected row, whether it is a number or text."""
+        protected = frozenset(map(str, self._desk.protected.order.keys.to_list()))
+        shared = [item for item in items if str(item) in protected]
+        if shared:
+            some = ", ".join(f"{item!r:.40}" for item in shared[:_LISTED])
+            more = ", ..." if len(shared) > _LISTED else ""
+            raise InvalidArgument(
+                f"dev has scores of {plural(len(shared), 'item')} ({some}{more}) with the id of a "
+                "protected one; a forecast from protected items would make false verdicts likely. "
+                "Give scores of other items, by ids of their own. Nothing was submitted or spent."
+            )
 
     def stop(self, question: str, dev: DevResult, asked_by: str | None = None) -> None:
         """List a candidate that was stopped on development rows, once."""

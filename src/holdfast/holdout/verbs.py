@@ -22,7 +22,12 @@ from holdfast.holdout.ask import (
 )
 from holdfast.holdout.batch import Body
 from holdfast.holdout.desk import Desk
-from holdfast.holdout.forecast import forecast_grounds, not_tried, on_side_of_claim
+from holdfast.holdout.forecast import (
+    forecast_grounds,
+    not_tried,
+    on_side_of_claim,
+    require_unprotected,
+)
 from holdfast.holdout.groups import Distribution, Groups, cost_of_discovering, groups_for, knowing
 from holdfast.holdout.guess import Guess, guess_of, guessed_number, require_one_claim
 from holdfast.holdout.options import (
@@ -350,6 +355,7 @@ class Verbs:
         `skip_below` what is forecast to be less likely is "not tried", and nothing is charged. The
         other options are those of `ask`.
         """
+        require_unprotected(self._desk, options.get("dev"))
         forecast = forecast_grounds(options, gated=True)
         guess = replace(self._claim("gate", None, options), gated=True, forecast=forecast)
         worded = self._worded(question, options)
