@@ -112,7 +112,9 @@ def _search(folder: Path) -> Walk:
 
     X, y = load_iris(return_X_y=True)
     with ReusableHoldout(X[::2], y[::2], ledger=folder / "search") as holdout:
-        search = HoldoutSearchCV(LogisticRegression(), {"C": [0.1, 1.0]}, holdout=holdout)
+        search = HoldoutSearchCV(
+            LogisticRegression(), {"C": [0.1, 1.0]}, holdout=holdout, tell="all"
+        )
         return walked(lambda: search.fit(X[1::2], y[1::2]))
 
 

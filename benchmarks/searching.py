@@ -44,7 +44,9 @@ def scoring(folder: Path) -> Row:
     train, protected = tables()
     space = {"C": np.geomspace(1e-4, 1e4, CANDIDATES)}
     with ReusableHoldout(*protected, ledger=folder / "search.ledger") as holdout:
-        objective = HoldoutObjective(LogisticRegression(), space, *train, holdout=holdout)
+        objective = HoldoutObjective(
+            LogisticRegression(), space, *train, holdout=holdout, tell="all"
+        )
         pairs = []
         for place in range(0, CANDIDATES, CANDIDATES // FITTED):
             candidate, fitting = _timed(

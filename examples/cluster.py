@@ -61,7 +61,9 @@ def searched(
 ) -> HoldoutSearchCV:
     """Every candidate fitted by a worker, and scored here, on the ledger."""
     with ReusableHoldout(*sets.holdout, ledger=ledger) as holdout:
-        search = HoldoutSearchCV(DecisionTreeClassifier(), space, holdout=holdout, n_jobs=-1)
+        search = HoldoutSearchCV(
+            DecisionTreeClassifier(), space, holdout=holdout, tell="all", n_jobs=-1
+        )
         return search.fit(*sets.train)
 
 

@@ -68,7 +68,9 @@ def table(flights: pl.DataFrame, words: Mapping[str, pl.Series]) -> Table:
 def searched(sets: Sets, space: Mapping[str, Any], ledger: Path) -> HoldoutSearchCV:
     """The best of all candidates by their exact scores on the protected flights."""
     with ReusableHoldout(*sets.holdout, ledger=ledger) as holdout:
-        return HoldoutSearchCV(DecisionTreeClassifier(), space, holdout=holdout).fit(*sets.train)
+        return HoldoutSearchCV(DecisionTreeClassifier(), space, holdout=holdout, tell="all").fit(
+            *sets.train
+        )
 
 
 def usual_interval(score: float) -> tuple[float, float]:

@@ -228,7 +228,7 @@ def test_the_search_on_flights(capsys: pytest.CaptureFixture[str], tmp_path: Pat
     params = {name: best.get_params()[name] for name in search.SPACE}
     with ReusableHoldout(*sets.holdout, ledger=tmp_path / "search.ledger") as holdout:
         objective = HoldoutObjective(
-            DecisionTreeClassifier(), search.SPACE, *sets.train, holdout=holdout
+            DecisionTreeClassifier(), search.SPACE, *sets.train, holdout=holdout, tell="all"
         )
         answer = objective.attempt(params).answer
     assert answer is not None

@@ -74,7 +74,7 @@ space = {
     "max_features": [1, 2, 3, None],
     "random_state": range(10),
 }
-search = HoldoutSearchCV(DecisionTreeClassifier(), space, holdout=holdout)
+search = HoldoutSearchCV(DecisionTreeClassifier(), space, holdout=holdout, tell="all")
 search.fit(X_train, y_train)
 print(search.best_params_)
 print(f"{search.best_score_:.4f} on the protected rows: {search.best_interval_}")
@@ -113,7 +113,7 @@ alt.layer(
 
 # %%
 large = ReusableHoldout(X_more, y_more, ledger="late-50000.ledger")
-again = HoldoutSearchCV(DecisionTreeClassifier(), space, holdout=large)
+again = HoldoutSearchCV(DecisionTreeClassifier(), space, holdout=large, tell="all")
 again.fit(X_train, y_train)
 print(again.best_params_)
 print(f"{again.best_score_:.4f} on the protected rows: {again.best_interval_}")

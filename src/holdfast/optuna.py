@@ -1,7 +1,9 @@
-"""Studies of Optuna on exact holdout scores: its samplers choose among declared candidates.
+"""Studies of Optuna: its samplers choose among declared candidates, the holdout tells the winner.
 
-What a sampler may choose is the declared space and nothing between, so that the interval of the
-best is true whichever sampler looked at the scores, and however often.
+A sampler looks at cross-validated scores, and when the study is done `candidates.winner()` tells
+the best of all trials on the holdout; or, with `tell="all"`, it looks at exact scores of the
+holdout. What it may choose is the declared space and nothing between, so that the interval of the
+best is true whichever sampler looked, and however often.
 """
 
 from __future__ import annotations
@@ -29,7 +31,8 @@ def objective(candidates: HoldoutObjective) -> Callable[[optuna.Trial], float]:
     Numbers in order are suggested by their places, so that a sampler knows which are close. A trial
     has `params`, `status`, `low`, `high` and `receipt` as attributes. A candidate that cannot be
     fitted is pruned; when the ledger refuses, the study stops with what it has, and the trial says
-    why as `refused`. The winner, with its estimator and interval, is `candidates.best`.
+    why as `refused`. The winner, with its estimator and interval, is `candidates.winner()`; where
+    all scores are told, `candidates.best`.
     """
     mappings = [
         [_Axis.of(name, mapping[name]) for name in sorted(mapping)]
@@ -48,7 +51,7 @@ def objective(candidates: HoldoutObjective) -> Callable[[optuna.Trial], float]:
             raise optuna.TrialPruned(str(refusal)) from refusal
         _tell(trial, found)
         if found.score is None:
-            raise optuna.TrialPruned(found.error or "the rows say nothing of it")
+            raise optuna.TrialPruned(found.error or candidates.without_score)
         return found.score
 
     return scored

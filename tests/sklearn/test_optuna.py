@@ -34,7 +34,9 @@ def studied(candidates: HoldoutObjective, n_trials: int = 6, **options: Any) -> 
 
 def test_a_sampler_looks_at_exact_scores(holdout: ReusableHoldout) -> None:
     space = {"C": [1e-6, 1e-3, 1.0], "fit_intercept": [True, False], "solver": ["lbfgs"]}
-    candidates = HoldoutObjective(LogisticRegression(), space, *TRAINING, holdout=holdout)
+    candidates = HoldoutObjective(
+        LogisticRegression(), space, *TRAINING, holdout=holdout, tell="all"
+    )
     study = studied(candidates)
     best = candidates.best
     assert best is not None
@@ -91,7 +93,9 @@ def test_failures_are_pruned_and_a_refusal_stops_the_study(
     holdout: ReusableHoldout, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(_Unwell, "holdout", holdout, raising=False)
-    candidates = HoldoutObjective(_Unwell(), {"tag": range(5)}, *TRAINING, holdout=holdout)
+    candidates = HoldoutObjective(
+        _Unwell(), {"tag": range(5)}, *TRAINING, holdout=holdout, tell="all"
+    )
     sampler = optuna.samplers.GridSampler({"tag (place)": list(range(5))}, seed=4)
     study = studied(candidates, 5, sampler=sampler)
     states = {

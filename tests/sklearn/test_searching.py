@@ -36,7 +36,9 @@ def holdout(tmp_path: Path) -> ReusableHoldout:
 
 def test_every_score_is_exact_and_the_winner_is_the_best(holdout: ReusableHoldout) -> None:
     space = {"C": [1e-4, 0.01, 1.0], "fit_intercept": [True, False]}
-    search = HoldoutSearchCV(LogisticRegression(), space, holdout=holdout).fit(*TRAINING)
+    search = HoldoutSearchCV(LogisticRegression(), space, holdout=holdout, tell="all").fit(
+        *TRAINING
+    )
     results = search.cv_results_
     assert len(results["params"]) == 6
     for params, score, low, high in zip(
@@ -64,7 +66,7 @@ def test_every_score_is_exact_and_the_winner_is_the_best(holdout: ReusableHoldou
 
 
 def test_the_same_search_again_is_free(holdout: ReusableHoldout) -> None:
-    search = HoldoutSearchCV(LogisticRegression(), {"C": [0.1, 1.0]}, holdout=holdout)
+    search = HoldoutSearchCV(LogisticRegression(), {"C": [0.1, 1.0]}, holdout=holdout, tell="all")
     first = search.fit(*TRAINING).best_interval_
     assert search.fit(*TRAINING).cv_results_["status"] == ["repeated"] * 2
     assert search.best_interval_ == first
@@ -79,7 +81,7 @@ def test_a_million_configurations_of_which_three_are_tried(tmp_path: Path) -> No
     features = np.where(np.arange(1_000) < 800, labels, 1 - labels)[:, None]
     holdout = ReusableHoldout(features, labels, ledger=tmp_path / "million.ledger")
     search = HoldoutSearchCV(
-        Copying(), {"tag": range(1_000_000)}, holdout=holdout, n_iter=3, random_state=0
+        Copying(), {"tag": range(1_000_000)}, holdout=holdout, tell="all", n_iter=3, random_state=0
     ).fit([[0], [1]], [0, 1])
     assert len(search.cv_results_["params"]) == 3
     assert search.best_score_ == 0.8
@@ -141,13 +143,15 @@ def test_a_refusal_in_the_middle_ends_the_search_with_what_it_has(
     holdout: ReusableHoldout, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(_Retiring, "holdout", holdout, raising=False)
-    search = HoldoutSearchCV(_Retiring(), {"tag": range(6)}, holdout=holdout).fit(*TRAINING)
+    search = HoldoutSearchCV(_Retiring(), {"tag": range(6)}, holdout=holdout, tell="all").fit(
+        *TRAINING
+    )
     assert len(search.cv_results_["params"]) == 3
     assert search.best_params_ == {"tag": 0}
     assert search.refused_ is not None
     assert "fresh rows came" in search.refused_
     with pytest.raises(Refused):
-        HoldoutSearchCV(Copying(), {"tag": [1]}, holdout=holdout).fit(*TRAINING)
+        HoldoutSearchCV(Copying(), {"tag": [1]}, holdout=holdout, tell="all").fit(*TRAINING)
 
 
 class _Failing(Copying):
@@ -158,7 +162,7 @@ class _Failing(Copying):
 
 
 def test_a_candidate_that_cannot_be_fitted_is_not_scored(holdout: ReusableHoldout) -> None:
-    search = HoldoutSearchCV(_Failing(), {"tag": [0, 1]}, holdout=holdout)
+    search = HoldoutSearchCV(_Failing(), {"tag": [0, 1]}, holdout=holdout, tell="all")
     with pytest.warns(
         FitFailedWarning, match=r"of 2 candidates 1 could .* ValueError: no such tag"
     ):
@@ -168,9 +172,9 @@ def test_a_candidate_that_cannot_be_fitted_is_not_scored(holdout: ReusableHoldou
     assert search.cv_results_["error"] == [None, "ValueError: no such tag"]
     assert search.cv_results_["rank_test_score"].tolist() == [1, 2]
     with pytest.raises(InvalidArgument, match="of 2 candidates 2 could not be fitted"):
-        HoldoutSearchCV(_Failing(), {"tag": [1, 2]}, holdout=holdout).fit(*TRAINING)
+        HoldoutSearchCV(_Failing(), {"tag": [1, 2]}, holdout=holdout, tell="all").fit(*TRAINING)
     with pytest.raises(InvalidArgument, match="Invalid parameter 'no_such'"):
-        HoldoutSearchCV(Copying(), {"no_such": [1]}, holdout=holdout).fit(*TRAINING)
+        HoldoutSearchCV(Copying(), {"no_such": [1]}, holdout=holdout, tell="all").fit(*TRAINING)
 
 
 def test_a_candidate_that_cannot_be_scored_is_one_less(tmp_path: Path) -> None:
@@ -193,7 +197,7 @@ class _Fickle(Copying):
 
 
 def test_a_candidate_is_the_same_each_time_it_is_fitted(holdout: ReusableHoldout) -> None:
-    search = HoldoutSearchCV(_Fickle(), {"tag": [0]}, holdout=holdout).fit(*TRAINING)
+    search = HoldoutSearchCV(_Fickle(), {"tag": [0]}, holdout=holdout, tell="all").fit(*TRAINING)
     with pytest.raises(InvalidArgument, match=r"is another candidate now.*list seeds in the space"):
         search.fit(*TRAINING)
 

@@ -39,7 +39,7 @@ def test_copies_clones_and_pickles_share_the_ledger(holdout: ReusableHoldout) ->
 
 
 def test_a_search_that_was_copied_or_sent_is_the_same(holdout: ReusableHoldout) -> None:
-    search = HoldoutSearchCV(LogisticRegression(), {"C": [0.1, 1.0]}, holdout=holdout)
+    search = HoldoutSearchCV(LogisticRegression(), {"C": [0.1, 1.0]}, holdout=holdout, tell="all")
     search.fit(*TRAINING)
     sent = pickle.loads(pickle.dumps(search))
     assert sent.best_interval_ == search.best_interval_
@@ -52,7 +52,7 @@ def test_a_search_that_was_copied_or_sent_is_the_same(holdout: ReusableHoldout) 
 
 def test_another_process_has_the_same_ledger(holdout: ReusableHoldout) -> None:
     """loky starts it anew, so that nothing of Polars is taken along."""
-    search = HoldoutSearchCV(LogisticRegression(), {"C": [0.1, 1.0]}, holdout=holdout)
+    search = HoldoutSearchCV(LogisticRegression(), {"C": [0.1, 1.0]}, holdout=holdout, tell="all")
     workers = get_reusable_executor(max_workers=1)
     try:
         there = workers.submit(_searched, search).result(timeout=120)
@@ -69,7 +69,7 @@ def _searched(search: HoldoutSearchCV) -> tuple[list[str], tuple[float, float]]:
 
 def test_threads_share_one_ledger(holdout: ReusableHoldout) -> None:
     objective = HoldoutObjective(
-        LogisticRegression(), {"C": [0.01, 0.1, 1.0, 10.0]}, *TRAINING, holdout=holdout
+        LogisticRegression(), {"C": [0.01, 0.1, 1.0, 10.0]}, *TRAINING, holdout=holdout, tell="all"
     )
     tried = [{"C": value} for value in (0.01, 0.1, 1.0, 10.0)] * 2
     with ThreadPoolExecutor(4) as threads:
@@ -85,7 +85,9 @@ def test_threads_share_one_ledger(holdout: ReusableHoldout) -> None:
 def test_candidates_are_fitted_by_threads_too(holdout: ReusableHoldout) -> None:
     from joblib import parallel_config
 
-    search = HoldoutSearchCV(LogisticRegression(), {"C": [0.1, 1.0]}, holdout=holdout, n_jobs=2)
+    search = HoldoutSearchCV(
+        LogisticRegression(), {"C": [0.1, 1.0]}, holdout=holdout, tell="all", n_jobs=2
+    )
     with parallel_config(backend="threading"):
         search.fit(*TRAINING)
     assert search.cv_results_["status"] == ["answered"] * 2

@@ -604,8 +604,8 @@ class Search:
                 "columns, or values with its digest=. Nothing was spent."
             )
         if self._dictionary.tells_winner:
-            attached = _with_stand_in(desk, self._dictionary, fields.name, type_, bounds)
-            share_of(self._dictionary, desk.opening, attached, asked, fields.name)
+            columns = _with_stand_in(desk, self._dictionary, fields.name, type_, bounds)
+            share_of(self._dictionary, desk.opening, columns, asked, fields.name)
             return
         _of_column(desk, self._dictionary, fields.name, type_, asked, bounds)
 

@@ -7,17 +7,32 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from threading import Lock
 from time import perf_counter
-from typing import Any
+from typing import Any, get_args
 
 from holdfast import require
 from holdfast.errors import InvalidArgument
 from holdfast.holdout.answer import Answer
-from holdfast.holdout.search import Search
-from holdfast.sklearn.fitted import Fitted, fitted, pickled_digest, unscorable
+from holdfast.holdout.search import Declaring, Search, Tell
+from holdfast.sklearn.fitted import (
+    CrossValidation,
+    Fitted,
+    fitted,
+    pickled_digest,
+    unscorable,
+)
 from holdfast.sklearn.matrix import CONTENT, labelled_rows
 from holdfast.sklearn.reusable import ReusableHoldout
+from holdfast.sklearn.scoring import Scoring
 
-__all__ = ["HoldoutObjective", "ParameterPlaces", "Tried", "drawn", "parameter_places"]
+__all__ = [
+    "CROSS_VALIDATED",
+    "HoldoutObjective",
+    "ParameterPlaces",
+    "Tried",
+    "drawn",
+    "parameter_places",
+    "tells_winner",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,43 +152,68 @@ def drawn(size: int, n_iter: int | None, random_state: Any) -> list[int]:
     return [int(each) for each in picked]
 
 
-# What an optimiser maximises: exact scores of declared candidates, all of them true together.
+# What an optimiser maximises: cross-validated scores, and then the best is told by the holdout; or
+# exact scores of declared candidates, all of them true together.
 #
 # The configurations are declared as a search on the ledger before the first of them is scored. So
 # it does not matter who chooses the next one, nor by what: random draws, halving, a sampler.
 
 
-_FAILED = "failed"
+_FAILED, CROSS_VALIDATED = "failed", "cross-validated"
 
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """A candidate, and what the holdout said of it; one with an `error` was not scored."""
+    """A candidate, and what the holdout said of it; one with an `error` was not scored.
+
+    Where only the winner is told, all others have the score of cross-validation, if any.
+    """
 
     params: Mapping[str, Any]
     estimator: Any
     answer: Answer | None
     error: str | None
     seconds_to_fit: float
-    seconds_to_score: float
+    seconds_to_score: float | None
+    cv_score: float | None = None
 
     @property
     def status(self) -> str:
-        """That of its answer, or "failed"."""
-        return _FAILED if self.answer is None else self.answer.status
+        """That of its answer; or "cross-validated", or "failed"."""
+        if self.answer is not None:
+            return self.answer.status
+        return CROSS_VALIDATED if self.error is None else _FAILED
 
     @property
     def score(self) -> float | None:
-        """The exact score; None where it failed, or where the rows say nothing."""
-        return None if self.answer is None else self.answer.value
+        """The score, of the holdout or else of cross-validation; None where there is none."""
+        return self.cv_score if self.answer is None else self.answer.value
+
+
+def tells_winner(scoring: Scoring, tell: str | None) -> bool:
+    """Whether only the winner is told: where that can be, unless somebody says otherwise."""
+    if tell is None:
+        return scoring.is_share
+    if require.one_of("tell", get_args(Tell), tell) == "winner" and not scoring.is_share:
+        raise InvalidArgument(
+            f"tell is 'winner' and scoring {scoring.name!r}, which is no share of rows that are "
+            "alike, and only by such a score the winner is told alone; leave tell out, and all "
+            "scores are told."
+        )
+    return tell == "winner"
 
 
 class HoldoutObjective:
-    """Candidates of a declared space: fitted to X and y, and scored exactly on the holdout.
+    """Candidates of a declared space, fitted to X and y; the best of them by the holdout.
 
-    `space`, `share` and `points` are as for `HoldoutSearchCV`. Call it with a configuration of the
-    space to have its score. `tried` has all of them in order, `best` the best so far with its
-    estimator and its answer, whose interval is true however it was found.
+    Call it with a configuration of the space to have its score: by `cv`, among X and y. When enough
+    are tried, `winner` tells the best of them on the holdout, and nothing of the others. With
+    `tell="all"`, and for scores that are no share of rows, each is scored exactly on the holdout
+    instead, and `share` of what is left of the failure probability is for all of them.
+
+    `space` and `points` are as for `HoldoutSearchCV`. `tried` has all candidates in order, `best`
+    the best that was told, with its estimator and its answer, whose interval is true however it was
+    found.
     """
 
     def __init__(
@@ -184,9 +224,13 @@ class HoldoutObjective:
         y: Any,
         *,
         holdout: ReusableHoldout,
+        tell: str | None = None,
+        cv: Any = 5,
         share: float = 0.5,
         points: int = 32,
     ) -> None:
+        self.tells_winner = tells_winner(holdout.scoring, tell)
+        self.cross_validation = CrossValidation(holdout.scoring, cv) if self.tells_winner else None
         self.estimator = estimator
         self.places = parameter_places(space, points)
         self.training = labelled_rows(X, y)
@@ -194,22 +238,31 @@ class HoldoutObjective:
         self.share = share
         self.tried: list[Tried] = []
         self.best: Tried | None = None
+        self._entered: dict[int, Tried] = {}  # candidates of the next winner, by their places
         self._search: Search | None = None
         self._digests: dict[str, str | None] = {}  # of candidates that were scored before
         self._turn = Lock()  # of threads that score at the same time
 
     def __call__(self, params: Mapping[str, Any]) -> float:
-        """The exact score of a configuration; refused if it failed, or is none of the space."""
+        """The score of a configuration; refused if it failed, or is none of the space."""
         found = self.attempt(params)
         if found.score is None:
-            why = found.error or "the rows say nothing of it"
+            why = found.error or self.without_score
             raise InvalidArgument(f"{dict(params)!r} has no score: {why}")
         return found.score
 
     def attempt(self, params: Mapping[str, Any]) -> Tried:
         """Fit a configuration and score it; one that cannot be fitted costs nothing."""
         place, rows = self.places.place_of(params), self.training
-        return self.scored(place, fitted(self.estimator, params, rows.features, rows.labels))
+        candidate = fitted(
+            self.estimator, params, rows.features, rows.labels, self.cross_validation
+        )
+        return self.scored(place, candidate)
+
+    @property
+    def without_score(self) -> str:
+        """Why a candidate that was fitted has no score."""
+        return "it cannot be cross-validated" if self.tells_winner else "the rows say nothing of it"
 
     def scored(self, place: int, candidate: Fitted) -> Tried:
         """The candidate of a configuration, with its score."""
@@ -217,6 +270,8 @@ class HoldoutObjective:
         error = candidate.error or unscorable(
             estimator, self.holdout.scoring, self.holdout.protected
         )
+        if self.tells_winner:
+            return self._enter(place, candidate, error)
         with self._turn:
             answer = None if error else self._answer(place, estimator)
             found = Tried(
@@ -233,6 +288,51 @@ class HoldoutObjective:
                 self.best = found
         return found
 
+    def _enter(self, place: int, candidate: Fitted, error: str | None) -> Tried:
+        """A candidate that the holdout is not asked about by itself."""
+        entered = Tried(
+            self.places.params(place),
+            candidate.estimator,
+            None,
+            error,
+            candidate.seconds,
+            None,
+            candidate.cv_score if error is None else None,
+        )
+        with self._turn:
+            if error is None:
+                self._entered.setdefault(place, entered)
+            self.tried.append(replace(entered, estimator=None))
+        return entered
+
+    def winner(self) -> Tried:
+        """The best on the holdout of all candidates so far, which is all that is told of them."""
+        if not self.tells_winner:
+            raise InvalidArgument(
+                "all scores are told here, and best is the best of them; say tell='winner' for "
+                "the winner alone."
+            )
+        with self._turn:
+            if not self._entered:
+                raise InvalidArgument("no candidate could be fitted and scored; try others.")
+            places, scoring = sorted(self._entered), self.holdout.scoring.name
+            digests = {
+                place: pickled_digest(self._entered[place].estimator, scoring) or f"place {place}"
+                for place in places
+            }
+            search = self._declared([(place, digests[place]) for place in places])
+            for place in places:
+                column = search.column(place)
+                digest = f"{digests[place]} {column}"  # who it is includes its place in this search
+                search.bring(place, self.holdout.computed(self._entered[place].estimator, digest))
+            scores = [(place, self._entered[place].cv_score) for place in places]
+            known = any(score is not None for _, score in scores)
+            rows = len(self.training)
+            answer = search.winner(cv=scores, cv_rows=rows) if known else search.winner()
+            best = self._entered[search.place_of(answer)]
+            self.best = replace(best, answer=answer)
+        return self.best
+
     def _answer(self, place: int, estimator: Any) -> Answer:
         """The exact score of a candidate; who it is includes its place in this search."""
         if self._search is None:  # declared before the first score, and not for nothing
@@ -247,8 +347,11 @@ class HoldoutObjective:
             )
         return self._search.score(place, self.holdout.computed(estimator, digest))
 
-    def _declared(self) -> Search:
-        """The search on the ledger: the same one for the same candidates and the same rows."""
+    def _declared(self, members: Sequence[tuple[int, str]] | None = None) -> Search:
+        """The search on the ledger: the same one for the same candidates and the same rows.
+
+        Of `members`, by their places and digests, only the winner is told.
+        """
         from sklearn.base import clone  # type: ignore[import-untyped]
 
         scoring, training = self.holdout.scoring, self.training.table()
@@ -259,14 +362,18 @@ class HoldoutObjective:
                 "declared; use values that can be."
             )
         rows = pickled_digest((training[CONTENT].to_list(), self.training.kept_as)) or ""
-        name = f"search-{(pickled_digest((code, rows, self.share)) or '')[7:19]}"
-        return self.holdout.holdout.search(
-            name,
-            size=self.places.size,
-            question=scoring.asked(name),
-            bounds=scoring.bounds,
-            computed=True,
-            share=self.share,
-            train=training,
-            code=code,
-        )
+        way = self.share if members is None else list(members)
+        name = f"search-{(pickled_digest((code, rows, way)) or '')[7:19]}"
+        declared: Declaring = {
+            "size": self.places.size,
+            "question": scoring.asked(name),
+            "bounds": scoring.bounds,
+            "computed": True,
+            "train": training,
+            "code": code,
+        }
+        if members is None:
+            declared["share"] = self.share
+        else:
+            declared["tell"] = "winner"
+        return self.holdout.holdout.search(name, **declared)

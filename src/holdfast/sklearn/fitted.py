@@ -8,35 +8,84 @@ from __future__ import annotations
 
 import io
 import pickle
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
+from math import isnan
 from time import perf_counter
 from typing import Any
 
 from holdfast.data.source import require_unforked
 from holdfast.errors import InvalidArgument
 from holdfast.question.functions import are_alike
-from holdfast.sklearn.matrix import LabelledRows
+from holdfast.sklearn.matrix import LabelledRows, labelled_rows
 from holdfast.sklearn.scoring import Scoring
 
-__all__ = ["Fitted", "fitted", "pickled_digest", "require_scorable", "unscorable"]
+__all__ = [
+    "CrossValidation",
+    "Fitted",
+    "fitted",
+    "pickled_digest",
+    "require_scorable",
+    "unscorable",
+]
 
 _LONGEST_REASON = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """A candidate that was fitted, or why it could not be, and how long that took."""
+    """A candidate that was fitted, or why it could not be, and how long that took.
+
+    `cv_score` is its cross-validated score, where that was wanted and could be had.
+    """
 
     estimator: Any
     error: str | None
     seconds: float
+    cv_score: float | None = None
 
 
-def fitted(template: Any, params: Mapping[str, Any], X: Any, y: Any) -> Fitted:
+@dataclass(frozen=True, slots=True)
+class CrossValidation:
+    """How candidates are scored on the rows that they are fitted to: folds, and the scoring."""
+
+    scoring: Scoring
+    folds: Any
+
+    def score(self, candidate: Any, X: Any, y: Any) -> float | None:
+        """The average over folds; None where the rows cannot be parted so, or a fold fails."""
+        from sklearn.base import clone  # type: ignore[import-untyped]
+        from sklearn.model_selection import (  # type: ignore[import-untyped]
+            cross_val_score,
+        )
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of folds that fail: the candidate has no score
+            try:
+                scores = cross_val_score(
+                    clone(candidate), X, y, scoring=self._of_fold, cv=self.folds
+                )
+            except Exception:  # whatever an estimator or a splitter raises
+                return None
+        average = float(scores.mean())
+        return None if isnan(average) else average
+
+    def _of_fold(self, estimator: Any, X: Any, y: Any) -> float:
+        rows = labelled_rows(X, y)
+        return self.scoring.score(estimator, rows.features, rows.labels)
+
+
+def fitted(
+    template: Any,
+    params: Mapping[str, Any],
+    X: Any,
+    y: Any,
+    cross_validation: CrossValidation | None = None,
+) -> Fitted:
     """The candidate of a configuration, fitted to rows that are not protected."""
-    from sklearn.base import clone  # type: ignore[import-untyped]
+    from sklearn.base import clone
 
     started = perf_counter()
     try:
@@ -46,7 +95,10 @@ def fitted(template: Any, params: Mapping[str, Any], X: Any, y: Any) -> Fitted:
         candidate, error = clone(template).set_params(**settings).fit(X, y), None
     except Exception as failure:  # whatever an estimator raises: one candidate less
         candidate, error = None, _reason(failure)
-    return Fitted(candidate, error, perf_counter() - started)
+    seconds, score = perf_counter() - started, None
+    if candidate is not None and cross_validation is not None:
+        score = cross_validation.score(candidate, X, y)
+    return Fitted(candidate, error, seconds, score)
 
 
 def _reason(failure: Exception) -> str:

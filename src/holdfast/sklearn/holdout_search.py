@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 from holdfast import require
 from holdfast.errors import InvalidArgument, Refused
 from holdfast.holdout.answer import Answer
-from holdfast.sklearn.candidates import HoldoutObjective, Tried, drawn, parameter_places
+from holdfast.sklearn.candidates import (
+    CROSS_VALIDATED,
+    HoldoutObjective,
+    Tried,
+    drawn,
+    parameter_places,
+)
 from holdfast.sklearn.fitted import Fitted, fitted
 from holdfast.sklearn.matrix import labelled_rows
 from holdfast.sklearn.reusable import ReusableHoldout
@@ -23,18 +30,20 @@ __all__ = ["HoldoutSearchCV", "cross_validated_results", "searched_results"]
 # `cv_results_`: what was tried, by the names that scikit-learn gives, with what was promised.
 
 
-_CROSS_VALIDATED = "cross-validated"
+def searched_results(tried: Sequence[Tried], *, cross_validated: bool = False) -> dict[str, Any]:
+    """A search's candidates in order: their scores, with the intervals and receipts that were told.
 
-
-def searched_results(tried: Sequence[Tried]) -> dict[str, Any]:
-    """A search's candidates in order: exact scores, each with its interval and receipt."""
+    Scores are exact ones of the holdout; `cross_validated`, those of other rows, and how long the
+    holdout took is left out: it would tell something of each.
+    """
     import numpy as np
 
     intervals = [(None, None) if each.answer is None else each.answer.interval for each in tried]
-    scores = _numbers([each.score for each in tried])
+    scores = _numbers([each.cv_score if cross_validated else each.score for each in tried])
+    timed = {"mean_score_time": np.array([each.seconds_to_score for each in tried])}
     return {
         "mean_fit_time": np.array([each.seconds_to_fit for each in tried]),
-        "mean_score_time": np.array([each.seconds_to_score for each in tried]),
+        **({} if cross_validated else timed),
         **_by_parameter([each.params for each in tried]),
         "params": [dict(each.params) for each in tried],
         "mean_test_score": scores,
@@ -52,7 +61,7 @@ def cross_validated_results(
 ) -> dict[str, Any]:
     """What cross-validation found; the holdout has said something of the winner alone."""
     count = len(found["params"])
-    statuses = [_CROSS_VALIDATED] * count
+    statuses = [CROSS_VALIDATED] * count
     receipts: list[str | None] = [None] * count
     ends: list[list[float | None]] = [[None] * count, [None] * count]
     statuses[winner], receipts[winner] = answer.status, answer.receipt
@@ -121,13 +130,16 @@ def _winner_has(method: str) -> Any:
 
 
 class HoldoutSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
-    """The best of declared candidates, fitted to the rows of `fit` and scored on the holdout.
+    """The best of declared candidates, fitted to the rows of `fit` and compared on the holdout.
 
-    `strategy="holdout"` declares the space as a search on the ledger, with `share` of what is left
-    of its failure probability, and scores each candidate exactly: all intervals are true together,
-    `best_interval_` among them. `strategy="cv"` cross-validates, and checks the winner's score on
-    the holdout: one look. A distribution in the space stands for its quantiles at `points` places;
-    `n_iter` candidates are drawn at random (default: all), and fitted by `n_jobs` processes.
+    `strategy="holdout"` cross-validates all candidates by `cv`, and tells which of them is best on
+    the holdout, with a true interval of its score, and nothing of the others: the better
+    cross-validation foresaw it, the narrower. With `tell="all"`, and for scores that are no share
+    of rows (any but accuracy), each candidate is scored exactly on the holdout instead, with
+    `share` of what is left of the failure probability for all intervals together.
+    `strategy="cv"` cross-validates, and checks the winner's score on the holdout: one look. A
+    distribution in the space stands for its quantiles at `points` places; `n_iter` candidates are
+    drawn at random (default: all), and fitted by `n_jobs` processes.
     """
 
     def __init__(
@@ -137,6 +149,7 @@ class HoldoutSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         *,
         holdout: ReusableHoldout,
         strategy: str = "holdout",
+        tell: str | None = None,
         n_iter: int | None = None,
         cv: Any = 5,
         random_state: Any = None,
@@ -149,6 +162,7 @@ class HoldoutSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         self.space = space
         self.holdout = holdout
         self.strategy = strategy
+        self.tell = tell
         self.n_iter = n_iter
         self.cv = cv
         self.random_state = random_state
@@ -240,9 +254,14 @@ class HoldoutSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             X,
             y,
             holdout=self.holdout,
+            tell=self.tell,
+            cv=self.cv,
             share=self.share,
             points=self.points,
         )
+        if objective.tells_winner:
+            self._won(objective, numbers)
+            return
         try:
             for place, candidate in zip(numbers, self._fits(objective, numbers), strict=True):
                 objective.scored(place, candidate)
@@ -261,11 +280,34 @@ class HoldoutSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         results = searched_results(objective.tried)
         self._keep(results, best.answer, best.estimator)
 
+    def _won(self, objective: HoldoutObjective, numbers: Sequence[int]) -> None:
+        """The winner alone, once all candidates are there."""
+        for place, candidate in zip(numbers, self._fits(objective, numbers), strict=True):
+            objective.scored(place, candidate)
+        tried, told = objective.tried, _told_of_failures(objective.tried)
+        if all(each.error for each in tried):
+            raise InvalidArgument(f"{told}. Fit one by hand, or declare another space.")
+        if any(each.error for each in tried):
+            warnings.warn(told, FitFailedWarning, stacklevel=4)
+        best = objective.winner()
+        if best.answer is None:
+            raise TypeError("a winner is told with its answer")
+        index = next(place for place, each in enumerate(tried) if each.params is best.params)
+        tried[index] = replace(best, estimator=None)
+        results = searched_results(tried, cross_validated=True)
+        self._keep(results, best.answer, best.estimator, index)
+
     def _fits(self, objective: HoldoutObjective, numbers: Sequence[int]) -> Iterator[Fitted]:
         """The candidates in their order, each when it is fitted."""
         rows, params = objective.training, objective.places.params
         calls = (
-            delayed(fitted)(self.estimator, params(each), rows.features, rows.labels)
+            delayed(fitted)(
+                self.estimator,
+                params(each),
+                rows.features,
+                rows.labels,
+                objective.cross_validation,
+            )
             for each in numbers
         )
         yield from Parallel(n_jobs=self.n_jobs, return_as="generator")(calls)
@@ -288,11 +330,16 @@ class HoldoutSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         rows = labelled_rows(X, y)
         return self.holdout.scoring.score(estimator, rows.features, rows.labels)
 
-    def _keep(self, results: dict[str, Any], answer: Answer, winner: Any) -> None:
+    def _keep(
+        self, results: dict[str, Any], answer: Answer, winner: Any, index: int | None = None
+    ) -> None:
+        """Keep what was found; with an `index`, the holdout's own winner and not the first rank."""
         self.cv_results_ = results
-        self.best_index_ = int(results["rank_test_score"].argmin())
+        self.best_index_ = int(results["rank_test_score"].argmin()) if index is None else index
         self.best_params_ = results["params"][self.best_index_]
-        self.best_score_ = float(results["mean_test_score"][self.best_index_])
+        scores = results["mean_test_score"]
+        told = scores[self.best_index_] if index is None else answer.value
+        self.best_score_ = float("nan") if told is None else float(told)
         self.best_answer_ = answer
         self.best_interval_ = answer.interval
         if self.refit:

@@ -70,6 +70,12 @@ class Scoring:
     summary: Summary
     public_classes: bool = False
 
+    @property
+    def is_share(self) -> bool:
+        """Whether it is the share of rows, alike, in which an estimator is right."""
+        is_right = isinstance(self.summary, AverageOfRows) and self.summary.is_right
+        return is_right and not self.public_classes
+
     def method_of(self, estimator: Any) -> str | None:
         """The method that an estimator is asked by; None if it has none of them."""
         return next(
