@@ -25,6 +25,7 @@ from holdfast.statistics.mean_rules import (
     GroupMeanRule,
     MeanRule,
     PairedRule,
+    ShareContrast,
 )
 from holdfast.statistics.moments import Correlation, Covariance, Variance
 from holdfast.statistics.quantile import Quantile
@@ -53,6 +54,9 @@ _GRIDDED: Mapping[str, tuple[str, ...]] = {
     "m-dependent rows": ("m_dependent_mean_interval",),
     "units in both groups": ("unit_mean_interval", "difference_interval"),
     "unlike groups": ("difference_interval",),
+    "design arms": ("design_difference_lower",),
+    "coin effect": ("coin_effect_interval", "coin_bets_interval", "shuffled_effect_lower"),
+    "shuffled effect": ("shuffled_effect_lower",),
 }
 _JOINED: Mapping[type[Bound], tuple[str, ...]] = {
     Conditional: ("conditional_mean_interval",),
@@ -144,6 +148,8 @@ def _of_rule(rule: Rule) -> Iterator[str]:
             yield "f1_interval"
         case MeanRule() | ContainedMean() | GroupMeanRule():
             yield "bounded_mean_interval"
+        case ShareContrast():
+            yield "share_difference_lower"
         case Contrast(disjoint=True):
             yield "group_difference_lower"
         case Contrast():
