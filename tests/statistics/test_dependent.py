@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 import holdfast
+from holdfast.data.design import design_of
 from holdfast.data.polars import PolarsSample
 from holdfast.data.sampling import Independent, Sampling, clustered, declared, m_dependent
 from holdfast.ledger.audit import audit
@@ -19,8 +20,10 @@ from holdfast.mechanisms.terms import Account
 from holdfast.question.columns import Schema
 from holdfast.statistics.bits import Prior
 from holdfast.statistics.description import DescribedQuestion, described
+from holdfast.statistics.grid_rules import Gridded
 from holdfast.statistics.rule import Ground
 from holdfast.theory.base.intervals import Interval
+from holdfast.theory.direct.difference import design_difference_lower
 from holdfast.theory.direct.unit_sums import unit_mean_interval
 from tests.mechanisms.fake import independent, noise_of
 from tests.theory.coverage import too_many
@@ -146,6 +149,73 @@ def test_groups_of_rows_that_are_not_alike_are_told_apart(sabotaged: bool) -> No
         low, high = through_the_door(asked, world)
         missed.append(not low <= truth <= high)
     assert too_many(missed, math.exp(asked.rule.log_p)) is sabotaged
+
+
+def by_design(frame: pl.DataFrame, *columns: str, log_beta: float = 0.0) -> DescribedQuestion:
+    """The contrast of both arms with these columns of a design."""
+    sample = PolarsSample(frame)
+    prior = Prior(Schema(sample.types).with_family(planned=(CONTRAST,)))
+    design = design_of(sample, columns, Independent())
+    ground = Ground(frame.height, Independent(), prior, log_beta, design)
+    asked = described(prior.read(CONTRAST), ground)
+    assert asked is not None
+    return asked
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("sabotaged", [False, True])
+def test_arms_of_a_design_are_told_apart_by_one_bet(sabotaged: bool) -> None:
+    """Rows of wards with their own chances; the twin has each row 25 times."""
+    rng = np.random.default_rng(17)
+    chances, drug = np.tile([0.1, 0.1, 0.9, 0.5], 100), np.tile([True, True, False, False], 100)
+    ward = np.tile([0, 1, 2, 3], 100)
+    frame = pl.DataFrame({"ill": rng.random(400) < chances, "drug": drug, "ward": ward})
+    asked = by_design(frame, "drug", "ward", log_beta=-2.0)
+    assert isinstance(asked.rule, Gridded)
+    assert asked.rule.by == "design arms"
+    if sabotaged:  # intervals are a fifth as wide
+        asked = by_design(pl.concat([frame] * 25), "drug", "ward", log_beta=-2.0)
+    missed = []
+    for _ in range(300):
+        world = frame.with_columns(ill=pl.Series(rng.random(400) < chances))
+        if sabotaged:
+            world = pl.concat([world] * 25)
+        low, high = through_the_door(asked, world)
+        missed.append(not low <= 0.2 <= high)  # 0.1 - 0.7, as a part of [-1, 1]
+    assert too_many(missed, math.exp(asked.rule.log_p)) is sabotaged
+
+
+def test_arms_of_a_design_by_the_theorem() -> None:
+    """Golden: one bet on the rows of both arms, and in a group inside them with the arms' sizes."""
+    rng = np.random.default_rng(18)
+    drug, ward = np.arange(3000) % 3 == 0, np.arange(3000) % 5
+    frame = pl.DataFrame({"ill": rng.random(3000) < 0.3, "drug": drug, "ward": ward})
+    asked = by_design(frame, "drug", "ward", log_beta=-6.0)
+    told = through_the_door(asked, frame)
+    ill = frame["ill"].cast(float).to_numpy()
+    x, y = ill[drug], ill[~drug]
+    side = asked.rule.log_p - math.log(2)
+    ends = (
+        design_difference_lower(x, y, (1000, 2000), side),
+        -design_difference_lower(1.0 - x, 1.0 - y, (1000, 2000), side),
+    )
+    assert told == pytest.approx([(1.0 + end) / 2.0 for end in ends], abs=5e-4)
+    assert told.low <= (1.0 + ends[0]) / 2.0
+    assert told.high >= (1.0 + ends[1]) / 2.0
+
+
+def test_a_design_of_the_arm_alone_costs_no_width(tmp_path: Path) -> None:
+    """It made an effect 2.1 times as wide: given its arm a row is like all others of that arm."""
+    rng = np.random.default_rng(19)
+    frame = pl.DataFrame({"ill": rng.random(4000) < 0.3, "drug": rng.random(4000) < 0.5})
+    widths = []
+    for name, design in (("without", None), ("with", ["drug"])):
+        with holdfast.open(
+            frame, ledger=tmp_path / f"{name}.ledger", task=name, design=design, planned=[CONTRAST]
+        ) as holdout:
+            widths.append(holdout.ask(CONTRAST).half_width)
+            assert all(finding.fine for finding in audit(tmp_path / f"{name}.ledger"))
+    assert widths[0] == widths[1] < 0.05
 
 
 @pytest.mark.parametrize("how", ["units of 9, public", "declared"])

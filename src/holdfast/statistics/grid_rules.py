@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import astuple, dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -18,7 +19,7 @@ from holdfast.data.ranking import shuffled_classes
 from holdfast.data.values import distinct_unit_values, unit_sums, unit_values_of
 from holdfast.question import build
 from holdfast.question.expression import Expression
-from holdfast.question.row import GRID_ERROR, RowValue, condition_row
+from holdfast.question.row import GRID, GRID_ERROR, RowValue, condition_row
 from holdfast.statistics.event import Part
 from holdfast.statistics.rounded_rules import RoundedSizes
 from holdfast.statistics.rule import (
@@ -45,6 +46,7 @@ from holdfast.theory.base.safeside import (
 from holdfast.theory.direct.auc import auc_interval, block_counts, rank_areas
 from holdfast.theory.direct.bounded_mean import enclosed_mean_interval
 from holdfast.theory.direct.correlation import correlation_by_bets
+from holdfast.theory.direct.difference import enclosed_difference_interval
 from holdfast.theory.direct.losses import loss_ratio_lower, root_interval
 from holdfast.theory.direct.order_statistics import quantile_ranks, threshold_interval
 from holdfast.theory.direct.spread import covariance_by_bets, enclosed_std_by_bets
@@ -70,6 +72,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Gridded",
     "apart_look",
+    "arms_look",
     "auc_look",
     "effect_of",
     "gridded_rule",
@@ -102,6 +105,7 @@ _METHODS = {
     "concentration": "the declared concentration",
     "unlike group": "bets on the group's rows, which need not be alike",
     "unlike groups": "bets on each group's rows, which need not be alike,",
+    "design arms": "one bet on the rows of both arms, taken as fixed, which need not be alike,",
     "units in both groups": "bets on sums of units, for each group,",
     "coin effect": "the law of the coins",
     "shuffled effect": "bets on all pairs of rows in different arms of a stratum",
@@ -127,6 +131,9 @@ _THEOREMS = {
     "m-dependent rows": ("m_dependent_mean_interval",),
     "units in both groups": ("unit_mean_interval", "difference_interval"),
     "unlike groups": ("difference_interval",),
+    "design arms": ("design_difference_lower",),
+    "coin effect": ("coin_effect_interval", "coin_bets_interval", "shuffled_effect_lower"),
+    "shuffled effect": ("shuffled_effect_lower",),
 }
 
 
@@ -477,6 +484,28 @@ def apart_look(
         return rule.seen(rows + others, _around_half(one - other), interval)
 
     return Look(rule, symbols_of, others=(value, *map(condition_row, groups)))
+
+
+def arms_look(
+    value: RowValue,
+    groups: tuple[Expression, Expression],
+    arms: tuple[int, int],
+    rule: Gridded,
+) -> Look:
+    """The mean in one arm of a design minus that in another, of so many rows each, or in groups
+    inside both arms."""
+
+    def symbols_of(found: Evidence) -> Symbols:
+        first, second = found.histograms
+        rows = first.rows + second.rows
+        if not first.rows or not second.rows:
+            return rule.seen(0, None, UNKNOWN)
+        sides = [(each.low, each.high, each.counts) for each in (first, second)]
+        interval = enclosed_difference_interval(sides[0], sides[1], rule.log_p, arms)
+        one, other = (Fraction(each.total, each.rows * GRID) for each in (first, second))
+        return rule.seen(rows, *effect_of(float(one - other), *interval))
+
+    return Look(rule, symbols_of, histograms=tuple((value, group) for group in groups))
 
 
 def m_dependent_look(

@@ -19,7 +19,13 @@ from holdfast.question import build
 from holdfast.question.expression import Constant, Expression, Op, Operation
 from holdfast.question.row import GRID, GRID_ERROR, RowValue, row_value
 from holdfast.statistics.event import Part
-from holdfast.statistics.grid_rules import Gridded, apart_look, unit_mean, unlike_group_mean
+from holdfast.statistics.grid_rules import (
+    Gridded,
+    apart_look,
+    arms_look,
+    unit_mean,
+    unlike_group_mean,
+)
 from holdfast.statistics.mean import expression_of, within_group
 from holdfast.statistics.rounded_rules import RoundedContrast
 from holdfast.statistics.rule import (
@@ -512,8 +518,9 @@ def _cannot_both(op: Op, a: Any, against: Op, b: Any) -> bool:
 
 # How much larger a mean is in one group than in another.
 #
-# Alike rows have one bet on both groups. Of others (rows in units, rows that are not alike) each
-# group has the interval of its own mean, at half of the level, and the difference follows.
+# Groups of alike rows have one bet on both, and so have arms of a design. Of others (rows in units,
+# rows that are not alike) each group has the interval of its own mean, at half of the level, and
+# the difference follows.
 
 
 _Groups = tuple[Expression, Expression]
@@ -534,7 +541,7 @@ def contrast(_question: object, part: Part, ground: Ground) -> Look | None:
     if drawn is not None and complete and drawn.compares(*sides, part.where):
         rule = on_grid(part, ground, _DRAWN[drawn.by], groups=1)
         return trial_look(value, (one.inside, other.inside), drawn, rule)
-    if not ground.alike:
+    if not ground.alike and not all(map(ground.alike_within, sides)):
         return _apart(value, (one.inside, other.inside), part, ground)
     alike = Contrast(
         ground.rows,
@@ -573,17 +580,33 @@ def on_grid(part: Part, ground: Ground, by: str, *, groups: int, known: bool = F
 
 
 def _apart(value: RowValue, groups: _Groups, part: Part, ground: Ground) -> Look | None:
-    """Each group by itself, where a theorem has the mean of one."""
+    """Arms of a design together, else each group by itself, where a theorem has the mean of one."""
     # Together disjoint groups have no more rows than there are.
     gridded = partial(on_grid, part, ground, groups=1 if are_disjoint(*groups) else 2)
     match ground.sampling:
         case Independent():
+            arms = _arm_sizes(groups, part, ground)
+            if arms is not None:
+                return arms_look(value, groups, arms, gridded("design arms"))
             mean_of = partial(unlike_group_mean, rows=ground.rows)
             return apart_look(value, groups, mean_of, gridded("unlike groups"))
         case Clustered(column=column, largest=int(largest)):
             mean_of = partial(unit_mean, column=column, largest=largest)
             return apart_look(value, groups, mean_of, gridded("units in both groups"))
     return None
+
+
+def _arm_sizes(groups: _Groups, part: Part, ground: Ground) -> tuple[int, int] | None:
+    """How many rows the design has in each of two arms, around groups that share no row."""
+    _, *sides = part.trees
+    design = ground.design
+    if not all(map(design.covers, sides)) or not are_disjoint(*groups):
+        return None
+    first, second = (
+        design.group(group if design.covers(group) else side).size
+        for group, side in zip(groups, sides, strict=True)
+    )
+    return (first, second) if first and second else None
 
 
 # Means without a range, by the concentration that is declared for them.
