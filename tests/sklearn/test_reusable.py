@@ -241,7 +241,7 @@ def test_probabilities_are_needed_where_they_are_scored(opened: Open) -> None:
         opened(scoring="neg_log_loss").ask(LogisticRegression())
 
 
-@pytest.mark.parametrize("scoring", ["r2", "nonsense", 3])
+@pytest.mark.parametrize("scoring", ["neg_median_absolute_error", "nonsense", 3])
 def test_what_has_no_interval_is_refused(opened: Open, scoring: Any) -> None:
     with pytest.raises(InvalidArgument, match=f"scoring is {scoring!r}; choose accuracy, balanced"):
         opened(scoring=scoring)

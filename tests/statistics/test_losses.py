@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -92,7 +93,7 @@ def regression(rows: int = 1_000, seed: int = 1) -> pl.DataFrame:
     return pl.DataFrame({"y": y, "p": y + noise[0], "q": y + 1.3 * noise[1], "group": group})
 
 
-SHORT = {"described": "exact", "tolerance": 0.02}  # nothing is left for the ledger
+SHORT: dict[str, Any] = {"described": "exact", "tolerance": 0.02}  # nothing is left for the ledger
 FAVOURITES = ["mse(p, y, 2.576)", "r2(p, y, 0, 2.576, 6)", "mae(p, y, 2.576)"]
 
 

@@ -167,7 +167,7 @@ def rmse(rows: Sequence[Row]) -> float:
 
 def capped(row: Row, first: str, second: str, cap: float) -> float:
     """The capped difference of two columns as they are; the cap where one is missing."""
-    return min(cap, abs(row[first] - row[second])) if known([row], first, second) else cap
+    return float(min(cap, abs(row[first] - row[second]))) if known([row], first, second) else cap
 
 
 def mse(rows: Sequence[Row]) -> float:
@@ -198,7 +198,7 @@ def geometric_mean(rows: Sequence[Row]) -> float:
     """By the product of the roots, and no logarithm."""
     values = [number(row, "k") + 1.0 for row in known(rows, "k")]
     root = 1.0 / len(values)
-    return math.prod(value**root for value in values)
+    return float(math.prod(value**root for value in values))
 
 
 def auc(rows: Sequence[Row]) -> float:

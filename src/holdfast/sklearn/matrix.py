@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CONTENT",
+    "DEVIATION",
     "LABEL",
     "ROW",
     "LabelledRows",
@@ -34,6 +35,7 @@ __all__ = [
 ROW = "row"
 LABEL = "label"
 CONTENT = "content"
+DEVIATION = "deviation"  # of the label from a baseline, where a scoring needs it
 _NUMBERS = "biuf"  # kinds of NumPy's types that are numbers
 
 

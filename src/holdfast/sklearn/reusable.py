@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 from holdfast.data.computed import Computed, computed
 from holdfast.errors import InvalidArgument
 from holdfast.holdout.answer import Answer
+from holdfast.sklearn.caps import ErrorCaps
 from holdfast.sklearn.fitted import pickled_digest, require_scorable
-from holdfast.sklearn.matrix import CONTENT, LABEL, ROW, RowsByContent, labelled_rows
-from holdfast.sklearn.scoring import Scoring, scoring_of
+from holdfast.sklearn.matrix import CONTENT, DEVIATION, LABEL, ROW, RowsByContent, labelled_rows
+from holdfast.sklearn.scoring import Scoring, ShareExplained, scoring_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -34,9 +35,10 @@ class ReusableHoldout:
     """Protected rows of X and y; every look of an estimator at them is on the ledger.
 
     `scoring` is accuracy, balanced_accuracy, f1, roc_auc, neg_log_loss, neg_brier_score, an error
-    with `y_range`, or a function of labels and predictions that gives the score of each row, with
-    `bounds`. For balanced_accuracy and roc_auc the sizes of the classes become public. `candidates`
-    is how many will be gated at most, `questions` how many will be asked, as `holdfast.open` says.
+    with `caps` (see `error_caps`) or `y_range`, r2 with `caps`, or a function of labels and
+    predictions that gives the score of each row, with `bounds`. For balanced_accuracy and roc_auc
+    the sizes of the classes become public. `candidates` is how many will be gated at most,
+    `questions` how many will be asked, as `holdfast.open` says.
     """
 
     def __init__(
@@ -53,6 +55,7 @@ class ReusableHoldout:
         tolerance: float | None = None,
         y_range: tuple[float, float] | None = None,
         bounds: tuple[float, float] | None = None,
+        caps: ErrorCaps | None = None,
         sample_weight: Any = None,
     ) -> None:
         from holdfast.holdout.open import open as open_holdout
@@ -71,9 +74,16 @@ class ReusableHoldout:
             "tolerance": tolerance,
         }
         self.protected = labelled_rows(X, y)
-        self.scoring = scoring_of(scoring, self.protected.labels, y_range, bounds)
-        self._again = {**opening, "scoring": scoring, "y_range": y_range, "bounds": bounds}
-        self._rows = RowsByContent(self.protected, self.protected.table())
+        self.scoring = scoring_of(scoring, self.protected.labels, y_range, bounds, caps)
+        own = {"scoring": scoring, "y_range": y_range, "bounds": bounds, "caps": caps}
+        self._again = {**opening, **own}
+        table = self.protected.table()
+        if caps is not None:
+            caps.require_other_rows(table)
+        if isinstance(self.scoring.summary, ShareExplained):
+            own_deviations = self.scoring.summary.deviations(self.protected.labels)
+            table = table.with_columns(**{DEVIATION: own_deviations})
+        self._rows = RowsByContent(self.protected, table)
         self.holdout = open_holdout(
             self._rows.table,
             key=ROW,
@@ -86,25 +96,37 @@ class ReusableHoldout:
         self, estimator: Any, name: str | None = None, **options: Unpack[BatchOptions]
     ) -> Answer:
         """The score of a fitted estimator, with noise; `name` is what it is called."""
-        return self.holdout.ask(self.scoring.asked(self.column(estimator, name)), **options)
+        question = self.scoring.asked(self.column(estimator, name))
+        return self.holdout.ask(question, **self._noted(options))
 
     def check(
         self, estimator: Any, guess: float, name: str | None = None, **options: Unpack[BatchOptions]
     ) -> Answer:
         """Is the score about `guess`, the one of cross-validation, say?"""
         question = self.scoring.asked(self.column(estimator, name))
-        return self.holdout.check(question, guess=guess, **options)
+        return self.holdout.check(question, guess=guess, **self._noted(options))
 
     def gate(
         self, candidate: Any, incumbent: Any, min_gain: float = 0.0, *, why: str | None = None
     ) -> Answer:
         """Is the candidate shown to be better than the incumbent, by more than `min_gain`?"""
-        question = self._gain(candidate, incumbent)
-        return self.holdout.gate(question, at_least=min_gain, why=why)
+        compared = self.scoring.gain if min_gain else self.scoring.better
+        question = self._between(compared, candidate, incumbent)
+        return self.holdout.gate(question, at_least=min_gain, why=self._note(why))
+
+    def gate_closer(self, candidate: Any, incumbent: Any, *, why: str | None = None) -> Answer:
+        """Is the candidate shown to be closer to the label on more rows than not?
+
+        A claim of its own, by the sign test: it says nothing of average errors, and a candidate
+        that failed at `gate` is not shown by it.
+        """
+        question = self._between(self.scoring.closer, candidate, incumbent)
+        return self.holdout.gate(question, at_least=0.0, why=self._note(why))
 
     def compare(self, candidate: Any, incumbent: Any, **options: Unpack[BatchOptions]) -> Answer:
         """How much higher the candidate scores than the incumbent, with noise."""
-        return self.holdout.ask(self._gain(candidate, incumbent), **options)
+        question = self._between(self.scoring.gain, candidate, incumbent)
+        return self.holdout.ask(question, **self._noted(options))
 
     def board(self) -> pl.DataFrame:
         """What was asked of which estimators, in order, with the intervals that were given."""
@@ -145,15 +167,23 @@ class ReusableHoldout:
         function = partial(_behind_the_door, self._rows, self.scoring, estimator)
         return computed(function, columns=[CONTENT], bounds=self.scoring.bounds, digest=digest)
 
-    def _gain(self, candidate: Any, incumbent: Any) -> str:
-        self.scoring.gain("candidate", "incumbent")  # refused before anything is attached
+    def _note(self, why: str | None) -> str | None:
+        """What is said with an answer: why it was asked for, and the cap of errors."""
+        return "; ".join(filter(None, (self.scoring.note, why))) or None
+
+    def _noted(self, options: BatchOptions) -> BatchOptions:
+        noted: BatchOptions = {**options, "why": self._note(options.get("why"))}
+        return noted
+
+    def _between(self, compared: Callable[[str, str], str], candidate: Any, incumbent: Any) -> str:
+        compared("candidate", "incumbent")  # refused before anything is attached
         one, other = self.column(candidate), self.column(incumbent)
         columns = {each.name: each.column for each in self.holdout.columns}
         if columns[one] == columns[other]:
             raise InvalidArgument(
                 f"{one!r} and {other!r} are one estimator; compare it with another one."
             )
-        return self.scoring.gain(one, other)
+        return compared(one, other)
 
     def close(self) -> None:
         """Let go of the ledger's files; nothing is lost, and it can be opened again."""

@@ -19,7 +19,8 @@ from holdfast.errors import InvalidArgument
 from holdfast.question.bounds import Range
 from holdfast.question.declaring import bounds_pair
 from holdfast.question.text import identifier, numeral, string
-from holdfast.sklearn.matrix import LABEL, label_texts
+from holdfast.sklearn.caps import ErrorCaps
+from holdfast.sklearn.matrix import DEVIATION, LABEL, label_texts
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,7 +33,9 @@ __all__ = [
     "AverageOfRows",
     "ClassesOfRows",
     "OverlapOfRows",
+    "RootOfRows",
     "Scoring",
+    "ShareExplained",
     "Summary",
     "scoring_of",
 ]
@@ -49,6 +52,10 @@ class Summary(Protocol):
         """That for how much higher one score is than another; None where no average tells it."""
         ...
 
+    def better(self, column: str, other: str, low: float) -> str | None:
+        """That for what is above 0 if one score is higher than another; None if there is none."""
+        ...
+
     def of_all(self, labels: _Array, column: NDArray[np.float64]) -> float:
         """The score, where rows are at hand."""
         ...
@@ -60,7 +67,8 @@ class Scoring:
 
     It is asked by the first of `methods` that it has. `values` makes a column of that: it is given
     labels, what was said, and the estimator's classes. With `public_classes` the number of rows of
-    each class is public, and every promise is for classes of those sizes.
+    each class is public, and every promise is for classes of those sizes. Of `errors` it is known
+    by what they are differences from; they are perhaps capped, by `caps`, which is said of answers.
     """
 
     name: str
@@ -69,6 +77,13 @@ class Scoring:
     values: Callable[[_Array, _Array, _Array | None], _Array]
     summary: Summary
     public_classes: bool = False
+    errors: str | None = None
+    caps: ErrorCaps | None = None
+
+    @property
+    def note(self) -> str | None:
+        """What is said with every answer: the cap of errors."""
+        return None if self.caps is None else f"errors capped at {numeral(self.caps.cap)}"
 
     @property
     def is_share(self) -> bool:
@@ -112,14 +127,29 @@ class Scoring:
 
     def gain(self, column: str, other: str) -> str:
         """The question for how much higher one column's score is than another's."""
-        found = self.summary.gain(column, other, self.bounds.low)
-        if found is None:  # of whatever columns
+        return self._compared(self.summary.gain(column, other, self.bounds.low))
+
+    def better(self, column: str, other: str) -> str:
+        """The question that is above 0 if one column's score is higher than another's."""
+        return self._compared(self.summary.better(column, other, self.bounds.low))
+
+    def _compared(self, question: str | None) -> str:
+        if question is None:  # of whatever columns
             raise InvalidArgument(
                 f"scoring is {self.name!r}, and a difference of two such scores is no average of "
                 "rows, so that nothing shows it; compare by accuracy, balanced_accuracy or a loss, "
                 "or ask for the score of each."
             )
-        return found
+        return question
+
+    def closer(self, column: str, other: str) -> str:
+        """The question on how many more rows one column's error is the smaller one."""
+        if self.errors is None:
+            raise InvalidArgument(
+                f"scoring is {self.name!r}, and who is closer is told by errors; choose one of "
+                f"{', '.join((*_ERRORS, *_WHOLE_ERRORS))}."
+            )
+        return f"closer({identifier(column)}, {identifier(other)}, {self.errors})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +166,9 @@ class AverageOfRows:
 
     def gain(self, column: str, other: str, low: float) -> str | None:
         return f"difference({self._value(column, low)}, {self._value(other, low)})"
+
+    def better(self, column: str, other: str, low: float) -> str | None:
+        return self.gain(column, other, low)
 
     def of_all(self, labels: _Array, column: NDArray[np.float64]) -> float:  # noqa: ARG002
         return float(column.mean())
@@ -159,6 +192,9 @@ class ClassesOfRows:
     def gain(self, column: str, other: str, low: float) -> str | None:
         return AverageOfRows().gain(column, other, low)
 
+    def better(self, column: str, other: str, low: float) -> str | None:
+        return self.gain(column, other, low)
+
     def of_all(self, labels: _Array, column: NDArray[np.float64]) -> float:
         import numpy as np
 
@@ -178,6 +214,9 @@ class OverlapOfRows:
     def gain(self, column: str, other: str, low: float) -> str | None:  # noqa: ARG002
         return None
 
+    def better(self, column: str, other: str, low: float) -> str | None:
+        return self.gain(column, other, low)
+
     def of_all(self, labels: _Array, column: NDArray[np.float64]) -> float:
         from sklearn.metrics import f1_score  # type: ignore[import-untyped]
 
@@ -196,10 +235,85 @@ class AreaOfRows:
     def gain(self, column: str, other: str, low: float) -> str | None:  # noqa: ARG002
         return None
 
+    def better(self, column: str, other: str, low: float) -> str | None:
+        return self.gain(column, other, low)
+
     def of_all(self, labels: _Array, column: NDArray[np.float64]) -> float:
         from sklearn.metrics import roc_auc_score
 
         return float(roc_auc_score(labels == self.positive, column))
+
+
+@dataclass(frozen=True, slots=True)
+class RootOfRows:
+    """Minus the root of the mean square of a column that has capped errors."""
+
+    caps: ErrorCaps
+
+    def asked(self, column: str, low: float) -> str:  # noqa: ARG002 - a missing one is the cap
+        return f"neg_rmse({identifier(column)}, 0, {numeral(self.caps.cap)})"
+
+    def gain(self, column: str, other: str, low: float) -> str | None:  # noqa: ARG002
+        return None
+
+    def better(self, column: str, other: str, low: float) -> str | None:  # noqa: ARG002
+        return _smaller_loss(column, other, "0", self.caps.cap)
+
+    def of_all(self, labels: _Array, column: NDArray[np.float64]) -> float:  # noqa: ARG002
+        return -float((column**2).mean() ** 0.5)
+
+
+@dataclass(frozen=True, slots=True)
+class ShareExplained:
+    """R2 of a column that has capped errors, each added to the label's own deviation.
+
+    The deviation is that from the baseline, capped too: a column of the holdout.
+    """
+
+    caps: ErrorCaps
+
+    def asked(self, column: str, low: float) -> str:  # noqa: ARG002 - a missing one is the cap
+        caps = f"{numeral(self.caps.cap)}, {numeral(self.most)}"
+        return f"r2({identifier(column)}, {DEVIATION}, 0, {caps})"
+
+    def gain(self, column: str, other: str, low: float) -> str | None:  # noqa: ARG002
+        return None
+
+    def better(self, column: str, other: str, low: float) -> str | None:  # noqa: ARG002
+        return _smaller_loss(column, other, DEVIATION, self.caps.cap)
+
+    def of_all(self, labels: _Array, column: NDArray[np.float64]) -> float:
+        own = self.deviations(labels)
+        rest, whole = ((each**2).mean() for each in (column - own, own))
+        return max(-1.0, float(1.0 - rest / whole)) if whole else -1.0
+
+    def deviations(self, labels: _Array) -> NDArray[np.float64]:
+        """The labels minus the baseline, capped."""
+        import numpy as np
+
+        return np.clip(labels.astype(np.float64) - self.caps.baseline, -self.most, self.most)
+
+    @property
+    def most(self) -> float:
+        """The cap of the baseline's errors."""
+        if self.caps.baseline_cap is None:
+            raise InvalidArgument(
+                "scoring is 'r2' and caps has no baseline_cap, which caps the errors of the "
+                "baseline; say it, or take caps from error_caps."
+            )
+        return self.caps.baseline_cap
+
+
+def _smaller_loss(column: str, other: str, label: str, cap: float) -> str:
+    """How much smaller the mean squared error of one column is than that of another."""
+    losses = (
+        f"coalesce({size} * {size}, {numeral(cap * cap)})"
+        for size in (
+            f"clip(abs({identifier(each)} - {label}), 0, {numeral(cap)})"
+            for each in (other, column)
+        )
+    )
+    return f"difference({', '.join(losses)})"
 
 
 def _is(label: Any) -> str:
@@ -216,6 +330,7 @@ _LEAST_PROBABILITY = 0.001
 # No decision is further from 0 than the greatest double, whose inverse hyperbolic sine is 710.5.
 _MOST_DECIDED = 711.0
 _ERRORS = {"neg_mean_absolute_error": 1, "neg_mean_squared_error": 2}
+_WHOLE_ERRORS = ("neg_root_mean_squared_error", "r2")  # no averages: they need caps
 
 
 def scoring_of(
@@ -223,8 +338,14 @@ def scoring_of(
     labels: _Array,
     y_range: tuple[float, float] | None,
     bounds: tuple[float, float] | None,
+    caps: ErrorCaps | None = None,
 ) -> Scoring:
     """The scoring as somebody names it; which classes there are in `labels` is public."""
+    if caps is not None and (callable(scoring) or scoring not in (*_ERRORS, *_WHOLE_ERRORS)):
+        raise InvalidArgument(
+            "caps are given, and the scoring is none of errors; leave them out, or choose one of "
+            f"{', '.join((*_ERRORS, *_WHOLE_ERRORS))}."
+        )
     if callable(scoring):
         return _own(scoring, bounds)
     if bounds is not None:
@@ -232,13 +353,16 @@ def scoring_of(
             f"bounds is {bounds} and scoring {scoring!r}, which has bounds; leave them out, or "
             "give a function of labels and predictions."
         )
+    if caps is not None or scoring in _WHOLE_ERRORS:
+        return _of_capped_errors(scoring, labels, y_range, caps)
     if scoring in _ERRORS:
         return _of_errors(scoring, labels, y_range)
     if scoring in _OF_CLASSES:
         return _of_classes(scoring, labels)
+    names = ", ".join((*_OF_CLASSES, *_ERRORS, *_WHOLE_ERRORS))
     raise InvalidArgument(
-        f"scoring is {scoring!r}; choose {', '.join((*_OF_CLASSES, *_ERRORS))}, or give a function "
-        "of labels and predictions that has a score for each row, with bounds=."
+        f"scoring is {scoring!r}; choose {names}, or give a function of labels and predictions "
+        "that has a score for each row, with bounds=."
     )
 
 
@@ -284,16 +408,71 @@ def _parts(code: CodeType) -> list[str]:
 def _of_errors(scoring: str, labels: _Array, y_range: tuple[float, float] | None) -> Scoring:
     if y_range is None:
         raise InvalidArgument(
-            f"scoring is {scoring!r} and y_range is not given; say between which numbers labels "
-            "and predictions are: y_range=(low, high)."
+            f"scoring is {scoring!r}, and neither caps nor y_range is given; take caps= from "
+            "error_caps, or say between which numbers labels and predictions are: "
+            "y_range=(low, high)."
         )
-    if labels.dtype.kind not in "biuf":
-        raise InvalidArgument(f"scoring is {scoring!r} and y holds no numbers; give numbers.")
+    _require_numbers(scoring, labels)
     range_, power = bounds_pair(y_range, "y_range"), _ERRORS[scoring]
     low, high = range_
     name = f"{scoring} in [{numeral(low)}, {numeral(high)}]"
     bounds = Range(-((high - low) ** power), 0.0)
-    return Scoring(name, ("predict",), bounds, partial(_errors, range_, power), AverageOfRows())
+    values = partial(_errors, range_, power)
+    return Scoring(name, ("predict",), bounds, values, AverageOfRows(), errors="0")
+
+
+def _require_numbers(scoring: str, labels: _Array) -> None:
+    if labels.dtype.kind not in "biuf":
+        raise InvalidArgument(f"scoring is {scoring!r} and y holds no numbers; give numbers.")
+
+
+def _of_capped_errors(
+    scoring: str, labels: _Array, y_range: tuple[float, float] | None, caps: ErrorCaps | None
+) -> Scoring:
+    """Errors that count as the cap beyond it, whatever the range of labels."""
+    if caps is None or y_range is not None:
+        raise InvalidArgument(
+            f"scoring is {scoring!r}, which has its range by caps; take caps= from error_caps, and "
+            "leave y_range out."
+        )
+    _require_numbers(scoring, labels)
+    name, cap = f"{scoring} of {caps}", caps.cap
+    power = _ERRORS.get(scoring)
+    if power is not None:
+        bounds, values = Range(-(cap**power), 0.0), partial(_capped_errors, cap, power)
+        return Scoring(name, ("predict",), bounds, values, AverageOfRows(), errors="0", caps=caps)
+    if scoring == "r2":
+        explained = ShareExplained(caps)
+        most = cap + explained.most
+        values = partial(_errors_from_deviations, explained)
+        return Scoring(
+            name, ("predict",), Range(-most, most), values, explained, errors=DEVIATION, caps=caps
+        )
+    sizes = partial(_sizes_of_errors, cap)
+    root = RootOfRows(caps)
+    return Scoring(name, ("predict",), Range(0.0, cap), sizes, root, errors="0", caps=caps)
+
+
+def _sizes_of_errors(
+    cap: float, labels: _Array, said: _Array, _: _Array | None
+) -> NDArray[np.float64]:
+    import numpy as np
+
+    gaps = np.abs(said.astype(np.float64) - labels.astype(np.float64))
+    return np.fmin(gaps, cap)  # NaN, where both are infinite, is the cap
+
+
+def _capped_errors(
+    cap: float, power: int, labels: _Array, said: _Array, known: _Array | None
+) -> NDArray[np.float64]:
+    return -(_sizes_of_errors(cap, labels, said, known) ** power)
+
+
+def _errors_from_deviations(
+    explained: ShareExplained, labels: _Array, said: _Array, known: _Array | None
+) -> NDArray[np.float64]:
+    sizes = _sizes_of_errors(explained.caps.cap, labels, said, known)
+    return explained.deviations(labels) + sizes
 
 
 def _errors(

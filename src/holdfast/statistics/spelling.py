@@ -175,8 +175,10 @@ class Loss:
 
 def capped_loss(first: Expression, second: Expression, cap: float, power: int) -> RowValue:
     """The difference of two values, or its square, capped; the cap where one is missing."""
-    values = (build.as_number(each, "a loss") for each in (first, second))
-    gap = build.arithmetic(Op.SUBTRACT, *sorted(values, key=text_of))
+    values = [build.as_number(each, "a loss") for each in (first, second)]
+    values.sort(key=lambda each: (isinstance(each, Constant), text_of(each)))
+    is_zero = values[1] == build.constant(0.0)
+    gap = values[0] if is_zero else build.arithmetic(Op.SUBTRACT, *values)
     size = build.clip(build.function(Op.ABS, gap), 0.0, cap)
     loss = size if power == 1 else build.arithmetic(Op.MULTIPLY, size, size)
     return row_value(build.coalesce([loss, build.constant(cap**power)]))
@@ -192,16 +194,19 @@ def loss_of(tree: Expression) -> Loss | None:
         case _:
             return None
     match size:
-        case Operation(
-            Op.CLIP,
-            (
-                Operation(Op.ABS, (Operation(Op.SUBTRACT, (first, second)),)),
-                _,
-                Constant(value=float(cap)),
-            ),
-        ) if cap > 0.0 and capped_loss(first, second, cap, power).source == tree:
-            return Loss((first, second), cap, power)
-    return None
+        case Operation(Op.CLIP, (Operation(Op.ABS, (gap,)), _, Constant(value=float(cap)))):
+            pass
+        case _:
+            return None
+    match gap:
+        case Operation(Op.SUBTRACT, (first, second)):
+            values = first, second
+        case Operation(Op.ADD, (first, Constant(value=float(shift)))):
+            values = first, build.constant(-shift)
+        case _:  # the difference from 0 is the value itself
+            values = gap, build.constant(0.0)
+    same = cap > 0.0 and capped_loss(*values, cap, power).source == tree
+    return Loss(values, cap, power) if same else None
 
 
 def closer_conditions(
