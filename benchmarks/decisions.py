@@ -591,9 +591,9 @@ def picture(tallies: Measured, sessions: int) -> None:
         for name, size, rule, tally in tallies
         for kind, many in zip(kinds, _shares(tally, sessions), strict=True)
     ]
-    order = list(dict.fromkeys(row["table"] for row in rows))
+    order = list(dict.fromkeys(f"{name}, {size:,} rows" for name, size, _, _ in tallies))
     bars = (
-        alt.Chart(alt.Data(values=rows), width=420, height=90)
+        alt.Chart(alt.InlineData(values=rows), width=420, height=90)
         .mark_bar()
         .encode(
             x=alt.X("decisions:Q", title="decisions of a session", stack="zero"),

@@ -120,7 +120,7 @@ class _Parts:
         values = [self.value(), self.value()]
         where = self.where("other")
         if where is None and all(value.is_condition for value in values):
-            return Paired(*values)
+            return Paired(values[0], values[1])
         return self.table.mean(
             row_value(build.arithmetic(Op.SUBTRACT, *map(as_counted, values))), where
         )

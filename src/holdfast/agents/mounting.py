@@ -78,10 +78,12 @@ class _Admitted:
         await self.agents(scope, receive, send)
 
     async def _caller(self, request: Request) -> Agent:
-        shown = request.headers.get("authorization", "")
-        if not shown.lower().startswith(_BEARER):
+        authorization = request.headers.get("authorization", "")
+        if not authorization.lower().startswith(_BEARER):
             raise rejection(401, "the request has no token.")
-        token = self.service.verified(shown[len(_BEARER) :], client_of(request, self.service))
+        token = self.service.verified(
+            authorization[len(_BEARER) :], client_of(request, self.service)
+        )
         names = self.service.names_for(token)
         name = request.query_params.get("dataset") or (names[0] if len(names) == 1 else None)
         if name is None:

@@ -155,27 +155,27 @@ class PlanTold(BaseModel):
     text: str = Field(description="The same for people.")
 
 
-def answers_told(found: Reply) -> AnswersTold:
+def answers_told(reply: Reply) -> AnswersTold:
     """The answers of a call."""
-    labelled = list(_labelled(found))
+    labelled = list(_labelled(reply))
     _, newest = labelled[-1]
-    left = newest.left
+    budget = newest.left
     return AnswersTold(
         answers=[_answer(label, answer) for label, answer in labelled],
-        confidence_level=left.terms.confidence_level,
-        simultaneous=left.terms.simultaneous,
-        assumes=left.terms.assumption,
-        questions_left=left.questions_left,
-        surprises_left=left.surprises_left,
-        text=f"{found.question}: {found}" if isinstance(found, Answer) else str(found),
+        confidence_level=budget.terms.confidence_level,
+        simultaneous=budget.terms.simultaneous,
+        assumes=budget.terms.assumption,
+        questions_left=budget.questions_left,
+        surprises_left=budget.surprises_left,
+        text=f"{reply.question}: {reply}" if isinstance(reply, Answer) else str(reply),
     )
 
 
-def _labelled(found: Reply) -> Iterator[tuple[list[_Part] | None, Answer]]:
-    if isinstance(found, Answer):
-        yield None, found
+def _labelled(reply: Reply) -> Iterator[tuple[list[_Part] | None, Answer]]:
+    if isinstance(reply, Answer):
+        yield None, reply
         return
-    for label, answer in found.answers:
+    for label, answer in reply.answers:
         yield list(label) if isinstance(label, tuple) else [label], answer
 
 

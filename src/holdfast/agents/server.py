@@ -84,36 +84,36 @@ def http_app(
 
 def _add_resources(server: MCPServer, callers: Callers, name: str | None) -> None:
     """The schema and the promise, under the holdout's name; of many holdouts, the caller's."""
-    for kind, (what, read) in _RESOURCES.items():
+    for kind, (description, reader) in _RESOURCES.items():
         if name is None:
-            place, function = "{name}", _of_caller(callers, read)
+            place, function = "{name}", _of_caller(callers, reader)
         else:
-            place, function = quote(name, safe=""), _of_one(callers, read)
+            place, function = quote(name, safe=""), _of_one(callers, reader)
         server.resource(
-            f"holdfast://{place}/{kind}", name=kind, description=what, mime_type="text/plain"
+            f"holdfast://{place}/{kind}", name=kind, description=description, mime_type="text/plain"
         )(function)
 
 
-def _of_one(callers: Callers, read: _Read) -> Callable[[], Awaitable[str]]:
+def _of_one(callers: Callers, reader: _Read) -> Callable[[], Awaitable[str]]:
     async def of_one() -> str:
-        return await _read(read, callers(None))
+        return await _read(reader, callers(None))
 
     return of_one
 
 
-def _of_caller(callers: Callers, read: _Read) -> Callable[..., Awaitable[str]]:
+def _of_caller(callers: Callers, reader: _Read) -> Callable[..., Awaitable[str]]:
     async def of_caller(context: Context[Any, Any], name: str) -> str:
         caller = callers(context.request_context.request)
         if await _read(lambda holdout: holdout.name, caller) != name:
             raise ResourceNotFoundError("there is no such holdout, or it is not yours to ask.")
-        return await _read(read, caller)
+        return await _read(reader, caller)
 
     return of_caller
 
 
-async def _read(read: _Read, caller: Agent) -> str:
+async def _read(reader: _Read, caller: Agent) -> str:
     try:
-        return await caller.askable.read(read)
+        return await caller.askable.read(reader)
     except HoldfastError as error:
         raise ResourceError(str(problem_of(error))) from None
 

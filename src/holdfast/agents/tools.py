@@ -134,9 +134,9 @@ def _problems_told(tool: _Tool) -> _Tool:
     """The tool, with whatever goes wrong as a tool error that says what to do next."""
 
     @wraps(tool)
-    async def careful(*words: Any, **said: Any) -> CallToolResult:
+    async def careful(*words: Any, **options: Any) -> CallToolResult:
         try:
-            return await tool(*words, **said)
+            return await tool(*words, **options)
         except Exception as error:
             problem = problem_of(error)
             if problem.status == HTTPStatus.INTERNAL_SERVER_ERROR:  # its text may hold anything
@@ -156,7 +156,7 @@ def _with_options(*records: type) -> Callable[[_Tool], _Tool]:
 
     def derived(tool: _Tool) -> _Tool:
         own = inspect.signature(tool, eval_str=True)
-        kept = [each for each in own.parameters.values() if each.kind is not each.VAR_KEYWORD]
+        positional = [each for each in own.parameters.values() if each.kind is not each.VAR_KEYWORD]
         options = [
             inspect.Parameter(
                 name,
@@ -166,7 +166,7 @@ def _with_options(*records: type) -> Callable[[_Tool], _Tool]:
             )
             for name, kind in fields_of(*records).items()
         ]
-        tool.__signature__ = own.replace(parameters=[*kept, *options])  # type: ignore[attr-defined]
+        tool.__signature__ = own.replace(parameters=[*positional, *options])  # type: ignore[attr-defined]
         return tool
 
     return derived
@@ -206,8 +206,8 @@ class _Verbs:
         """What is left to ask, after everything that anybody has asked. Free."""
 
         def told(holdout: Holdout) -> BaseModel:
-            left = holdout.budget
-            return _made(BudgetTold, left.to_dict(), str(left))
+            budget = holdout.budget
+            return _made(BudgetTold, budget.to_dict(), str(budget))
 
         return await self._read(context, told)
 
@@ -230,16 +230,18 @@ class _Verbs:
         """What so many rows could give: half-widths for questions, or what gates can show. Free."""
         gates = {"candidates": candidates, "disagreement": disagreement}
         options = {"questions": questions, "tolerance": tolerance, "surprises": surprises, **gates}
-        given: dict[str, Any] = {
+        declared: dict[str, Any] = {
             name: value for name, value in options.items() if value is not None
         }
 
         def told(holdout: Holdout) -> BaseModel:
             terms = holdout.opening.terms
             shared = ["rows", "confidence_level", "described", "described_share"]
-            shared += [] if gates.keys() & given.keys() else ["sampling"]
-            made: Any = make_plan(**{name: getattr(terms, name) for name in shared}, **given)
-            return PlanTold(plan=made.to_dict(), text=str(made))
+            shared += [] if gates.keys() & declared.keys() else ["sampling"]
+            plan_made: Any = make_plan(
+                **{name: getattr(terms, name) for name in shared}, **declared
+            )
+            return PlanTold(plan=plan_made.to_dict(), text=str(plan_made))
 
         return await self._read(context, told)
 
@@ -298,9 +300,9 @@ def _made(kind: type[BaseModel], facts: dict[str, Any], text: str) -> BaseModel:
     return kind(**{name: facts[name] for name in kind.model_fields if name in facts}, text=text)
 
 
-def _result(said: BaseModel) -> CallToolResult:
+def _result(reply: BaseModel) -> CallToolResult:
     """A result as structure, for people, and as the text of the structure for older clients."""
-    structure = said.model_dump(mode="json")
+    structure = reply.model_dump(mode="json")
     text = structure.pop("text")
     return CallToolResult(
         content=[_text(text), _text(json.dumps(structure, ensure_ascii=False))],

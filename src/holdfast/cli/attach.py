@@ -67,8 +67,8 @@ def attach(
     """
     from holdfast.question.text import identifier
 
-    written = {f"--{name.removesuffix('s')}": value for name, value in form.items()}
-    require_here({"--digest": digest, "--asked-by": asked_by, **written})
+    flags = {f"--{name.removesuffix('s')}": value for name, value in form.items()}
+    require_here({"--digest": digest, "--asked-by": asked_by, **flags})
     options: dict[str, Any] = {"key": key, "value": value, "bounds": read_bounds(bounds)}
     options |= {"missing": missing} | ({"digest": digest} if digest else {})
     options |= {"asked_by": asked_by} if asked_by else {}

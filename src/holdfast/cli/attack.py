@@ -52,8 +52,8 @@ def demo(
     showcased = showcase(run=Run(trials=9, progress=progress("demo")))
     lacking = _draw(showcased, chart) if chart else None
     if as_json:
-        drawn = {"chart": chart} if chart and lacking is None else {}
-        show_json(showcased.to_dict() | drawn)
+        chart_facts = {"chart": chart} if chart and lacking is None else {}
+        show_json(showcased.to_dict() | chart_facts)
         return
     typer.echo(_STORY.format(features=FEATURES, rows=ROWS))
     typer.echo(experiment_sheet(showcased).text())
@@ -70,13 +70,13 @@ def demo(
     )
 
 
-def _draw(found: Experiment, path: str) -> MissingExtra | None:
+def _draw(experiment: Experiment, path: str) -> MissingExtra | None:
     """Draw it; or say what is lacking, for the numbers say it all, too."""
     from holdfast.holdout.charts import save
     from holdfast.lab.pages.pictures import experiment_chart
 
     try:
-        save(experiment_chart(found), path)
+        save(experiment_chart(experiment), path)
     except MissingExtra as error:
         return error
     return None
@@ -131,15 +131,15 @@ def attack(
     chosen = [word for word in (name, everything, tightness, like) if word]
     if len(chosen) > 1:
         raise InvalidArgument("attack takes one of a NAME, --all, --tightness and --like.")
-    asked = _Asked(
+    wanted_run = _WantedRun(
         *(read_number(*each) for each in (("trials", trials), ("seed", seed), ("jobs", jobs)))
     )
     if everything:
-        _report(Path(output), asked, as_json)
+        _report(Path(output), wanted_run, as_json)
     elif tightness:
-        _tightness(asked, as_json)
+        _tightness(wanted_run, as_json)
     elif like is not None:
-        _rehearse(like, asked, as_json)
+        _rehearse(like, wanted_run, as_json)
     elif name is None:
         _list(as_json)
     else:
@@ -151,10 +151,10 @@ def attack(
             read_number("tolerance", tolerance),
             mechanism,
         )
-        _one(name, sizes, asked, chart, as_json)
+        _one(name, sizes, wanted_run, chart, as_json)
 
 
-class _Asked(NamedTuple):
+class _WantedRun(NamedTuple):
     """How the trials are to be run, as the command line says it."""
 
     trials: Any
@@ -184,7 +184,7 @@ def _list(as_json: bool) -> None:
     typer.echo("\nNext: holdfast attack sign-attack")
 
 
-def _one(name: str, sizes: Sizes, asked: _Asked, chart: str | None, as_json: bool) -> None:
+def _one(name: str, sizes: Sizes, wanted_run: _WantedRun, chart: str | None, as_json: bool) -> None:
     from holdfast.lab.arena.experiments import EXPERIMENTS, attacked, usual_trials
     from holdfast.lab.pages.report_tables import experiment_sheet
 
@@ -193,7 +193,7 @@ def _one(name: str, sizes: Sizes, asked: _Asked, chart: str | None, as_json: boo
 
         drawing_library()  # before the trials, not after
         require_file(chart)
-    attack = attacked(name, sizes, asked.run(usual_trials(name), name))
+    attack = attacked(name, sizes, wanted_run.run(usual_trials(name), name))
     if chart is not None:
         from holdfast.holdout.charts import save
         from holdfast.lab.pages.pictures import experiment_chart
@@ -214,13 +214,13 @@ def _one(name: str, sizes: Sizes, asked: _Asked, chart: str | None, as_json: boo
         sys.exit(_BROKEN)
 
 
-def _verdict(found: Experiment) -> str:
-    broken = [row.holder for row in found.rows if row.promises and row.holds is False]
+def _verdict(experiment: Experiment) -> str:
+    broken = [row.holder for row in experiment.rows if row.promises and row.holds is False]
     if broken:
         return f"A promise was BROKEN: {', '.join(broken)}."
-    naive = [row.holder for row in found.rows if not row.promises and row.holds is False]
+    naive = [row.holder for row in experiment.rows if not row.promises and row.holds is False]
     of = {
-        word: [row.holder for row in found.rows if row.promises and row.verdict.word == word]
+        word: [row.holder for row in experiment.rows if row.promises and row.verdict.word == word]
         for word in ("holds", "doubtful")
     }
     words = []
@@ -233,12 +233,12 @@ def _verdict(found: Experiment) -> str:
     return " ".join(words) or "These trials are too few to tell, or nothing showed an interval."
 
 
-def _rehearse(like: str, asked: _Asked, as_json: bool) -> None:
+def _rehearse(like: str, wanted_run: _WantedRun, as_json: bool) -> None:
     from holdfast.lab.arena.rehearsal import rehearse
 
     with resumed(like) as holdout:
         opening = holdout.opening
-    run = asked.run(10, f"rehearsal of {opening.name}")
+    run = wanted_run.run(10, f"rehearsal of {opening.name}")
     rehearsal = rehearse(
         opening, trials=run.trials, seed=run.seed, n_jobs=run.n_jobs, progress=run.progress
     )
@@ -251,35 +251,35 @@ def _rehearse(like: str, asked: _Asked, as_json: bool) -> None:
         sys.exit(_BROKEN)
 
 
-def _tightness(asked: _Asked, as_json: bool) -> None:
+def _tightness(wanted_run: _WantedRun, as_json: bool) -> None:
     from dataclasses import asdict
 
     from holdfast.lab.arena.campaign import tightness as measured
     from holdfast.lab.pages.report_tables import tightness_sheet
 
-    spares = measured(run=asked.run(12, "mechanisms and attacks"))
+    spares = measured(run=wanted_run.run(12, "mechanisms and attacks"))
     if as_json:
         show_json([asdict(spare) for spare in spares])
     else:
         typer.echo(tightness_sheet(spares).markdown())
 
 
-def _report(folder: Path, asked: _Asked, as_json: bool) -> None:
+def _report(folder: Path, wanted_run: _WantedRun, as_json: bool) -> None:
     from holdfast.lab.pages.report import Report, reports
 
-    written = Report()
+    report = Report()
     try:
-        for written in reports(folder, partial(asked.run, lines=True)):
-            typer.echo(f"{written.kept}.", err=True)
+        for report in reports(folder, partial(wanted_run.run, lines=True)):
+            typer.echo(f"{report.kept}.", err=True)
     except KeyboardInterrupt:
-        typer.echo(f"holdfast: interrupted; {written.kept}.", err=True)
+        typer.echo(f"holdfast: interrupted; {report.kept}.", err=True)
         sys.exit(_INTERRUPTED)
     if as_json:
-        show_json({"word": written.word, "files": [str(path) for path in written.files]})
+        show_json({"word": report.word, "files": [str(path) for path in report.files]})
     else:
-        sentence = f"Of the promises, the worst verdict is: {written.word}."
-        sentence = "Every promise held." if written.word == "holds" else sentence
-        typer.echo(f"{sentence} Written: {', '.join(str(path) for path in written.files)}.")
-        typer.echo(f"\nNext: open {written.files[0]}")
-    if written.word == "BROKEN":
+        sentence = f"Of the promises, the worst verdict is: {report.word}."
+        sentence = "Every promise held." if report.word == "holds" else sentence
+        typer.echo(f"{sentence} Written: {', '.join(str(path) for path in report.files)}.")
+        typer.echo(f"\nNext: open {report.files[0]}")
+    if report.word == "BROKEN":
         sys.exit(_BROKEN)

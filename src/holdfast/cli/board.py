@@ -158,7 +158,7 @@ def submit_predictions(
 
 
 def _submitted(
-    holdout: Holdout, file: str, team: str | None, said: dict[str, Any]
+    holdout: Holdout, file: str, team: str | None, options: dict[str, Any]
 ) -> tuple[Standing, bool]:
     """Where a submission stands that is made here, and whether nobody leads but it."""
     from holdfast.boards.leaderboard import Leaderboard
@@ -166,7 +166,7 @@ def _submitted(
     if team is None:
         raise InvalidArgument("a submission is somebody's; say whose: --team TEAM.")
     with Leaderboard.over(holdout) as board:
-        standing = board.submit(file, team=team, **said)
+        standing = board.submit(file, team=team, **options)
         return standing, standing.leads or not board.terms.public
 
 
@@ -241,9 +241,9 @@ def final_board(
         _show_ended(name, board.final(), as_json)
 
 
-def _show_ended(name: str, found: Standings, as_json: bool) -> None:
+def _show_ended(name: str, standings: Standings, as_json: bool) -> None:
     if as_json:
-        show_json(found.to_dict())
+        show_json(standings.to_dict())
         return
-    typer.echo(str(found))
+    typer.echo(str(standings))
     typer.echo(f"\nNext: holdfast audit {again(name)}")

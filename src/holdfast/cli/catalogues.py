@@ -110,8 +110,8 @@ def _page(kind: MechanismKind) -> str:
         lines.append(field("theorem", f"holdfast theorems {kind.theorem}"))
     refused = kind.refuses_checks and f"not checked: {kind.refuses_checks}"
     lines.append(field("guesses", refused or "checked beside it, by guess and check."))
-    for option, what in kind.options.items():
-        lines.append(field("option", f"--option {option}=...  {what}"))
+    for option, meaning in kind.options.items():
+        lines.append(field("option", f"--option {option}=...  {meaning}"))
     lines.append(f"\nNext: holdfast init DATA --questions 100 --mechanism '{kind.name}'")
     return "\n".join(lines)
 
@@ -137,22 +137,22 @@ def theorems(
     """
     from holdfast.theory.base.theorem import find_theorems, registry
 
-    known = registry()
+    by_name = registry()
     if arguments:
-        if name is None or name not in known:
-            raise InvalidArgument(_no_theorem(name or "", list(known)))
-        _evaluate(known[name], arguments, as_json)
+        if name is None or name not in by_name:
+            raise InvalidArgument(_no_theorem(name or "", list(by_name)))
+        _evaluate(by_name[name], arguments, as_json)
         return
-    if name is not None and name in known:
-        entry = known[name]
+    if name is not None and name in by_name:
+        entry = by_name[name]
         if as_json:
             show_json(entry.to_dict())
         else:
             typer.echo(page(entry))
         return
-    entries = list(known.values()) if name is None else find_theorems(name)
+    entries = list(by_name.values()) if name is None else find_theorems(name)
     if not entries:
-        raise InvalidArgument(_no_theorem(name or "", list(known)))
+        raise InvalidArgument(_no_theorem(name or "", list(by_name)))
     if as_json:
         show_json([entry.to_dict() for entry in entries])
     else:
@@ -162,11 +162,11 @@ def theorems(
 def _evaluate(entry: Theorem, arguments: Sequence[str], as_json: bool) -> None:
     from holdfast.theory.evaluating import evaluated
 
-    found = evaluated(entry, arguments)
+    evaluation = evaluated(entry, arguments)
     if as_json:
-        show_json(found.to_dict())
+        show_json(evaluation.to_dict())
         return
-    typer.echo("\n".join(found.lines()))
+    typer.echo("\n".join(evaluation.lines()))
     typer.echo(f"\n{entry.statement}\nNext: holdfast theorems {entry.name}")
 
 

@@ -140,14 +140,14 @@ def _count(ledger: str, runs: Sequence[RunScores], comparison: Comparison) -> Ve
     before, after = (
         replace(run.scores, missing=()) if run.scores.partial else run.scores for run in runs
     )
-    known = set(before.items)
-    kept = [pair for pair in zip(after.items, after.scores, strict=True) if pair[0] in known]
-    if not kept:
+    earlier = set(before.items)
+    common = [pair for pair in zip(after.items, after.scores, strict=True) if pair[0] in earlier]
+    if not common:
         raise InvalidArgument(
             "the ids of items are numbers in one run and text in the other; write both in the same "
             "way to count the look."
         )
-    items, scores = zip(*kept, strict=True)
+    items, scores = zip(*common, strict=True)
     gate = _gate(ledger, runs[0], comparison)
     with gate.holdout:
         gate.submit(first, before, missing="wrong")
@@ -190,13 +190,13 @@ def _gate(ledger: str, run: RunScores, comparison: Comparison) -> EvalGate:
 
 def _names(files: Sequence[str], runs: Sequence[str | None]) -> list[str]:
     """What the submissions are called: their runs, or else their files, with folders if need be."""
-    for made in (
+    for candidate in (
         [run or Path(file).stem for file, run in zip(files, runs, strict=True)],
         [str(Path(file).with_suffix("")) for file in files],
         list(files),
     ):
-        if made[0] != made[1]:
-            return made
+        if candidate[0] != candidate[1]:
+            return candidate
     raise InvalidArgument(f"A and B are both called {files[0]!r}; give two files.")
 
 

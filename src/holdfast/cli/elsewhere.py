@@ -59,11 +59,11 @@ def anywhere(command: Callable[_P, None]) -> Callable[_P, None]:
     """Give a command the option `--url`: it is for holdouts that are here, or at a service."""
 
     @wraps(command)
-    def run(*given: _P.args, **said: _P.kwargs) -> None:
-        url: Any = said.pop("url", None)
+    def run(*words: _P.args, **options: _P.kwargs) -> None:
+        url: Any = options.pop("url", None)
         with ExitStack() as ended:
             _AT.set(_Place(url, ended))
-            command(*given, **said)
+            command(*words, **options)
 
     option = Parameter("url", Parameter.KEYWORD_ONLY, default=None, annotation=_Url)
     return with_parameters(run, command, [option])
@@ -97,22 +97,22 @@ def with_rows(
     return served(name) or opened(name, data, table, train, guesser)
 
 
-def require_here(said: dict[str, object]) -> None:
+def require_here(options: dict[str, object]) -> None:
     """Refuse what a service is never told: rows, and whatever is read beside them."""
-    named = [words for words, value in said.items() if value]
+    named = [words for words, value in options.items() if value]
     if _url() is not None and named:
         raise InvalidArgument(
             f"{' and '.join(named)} cannot be sent to a service; leave it out, or leave out --url."
         )
 
 
-def accepted_cost(said: str | None) -> dict[str, Any]:
+def accepted_cost(text: str | None) -> dict[str, Any]:
     """The price that is accepted of a call to a service, where many share what it takes from."""
-    if said is None:
+    if text is None:
         return {}
     if _url() is None:
         raise InvalidArgument("--accept-cost is for services, with --url; leave it out here.")
-    return {"accept_cost": read_number("accept-cost", said)}
+    return {"accept_cost": read_number("accept-cost", text)}
 
 
 def require_at_the_rows(why: str) -> None:

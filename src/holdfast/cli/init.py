@@ -86,8 +86,8 @@ def split(
     if as_json:
         show_json({"train": train, "hold": hold, "rows": [part.height for part in parts]})
         return
-    for part, target, what in zip(parts, targets, ("explore", "protect"), strict=True):
-        typer.echo(f"{target!s}: {part.height:,} rows to {what}")
+    for part, target, purpose in zip(parts, targets, ("explore", "protect"), strict=True):
+        typer.echo(f"{target!s}: {part.height:,} rows to {purpose}")
     typer.echo(f"\nNext: holdfast init {quote(hold)} --train {quote(train)}")
 
 
@@ -105,8 +105,8 @@ def introduction(holdout: Holdout, data: str, declared: Mapping[str, Any]) -> st
     from holdfast.data.source import csv_paths
     from holdfast.question.expression import ValueKind
 
-    known, train = holdout.schema, declared.get("train")
-    lines = ["Columns:", *(f"  {line}" for line in str(known).splitlines())]
+    schema, train = holdout.schema, declared.get("train")
+    lines = ["Columns:", *(f"  {line}" for line in str(schema).splitlines())]
     if csv_paths(data):
         whence = f"{data} itself" if train is None else f"{train}, or of {data} where it has none"
         lines.append(
@@ -114,14 +114,14 @@ def introduction(holdout: Holdout, data: str, declared: Mapping[str, Any]) -> st
             "ledger and say --flag COLUMN (0 and 1 mean no and yes) or --null TEXT (it stands for "
             "a missing value)."
         )
-    if any(not never for never in known.never_null.values()):
+    if any(not never for never in schema.never_null.values()):
         lines.append(
             "Rows without a value are left out of what is asked of a column that may be missing, "
             "and every answer says how many."
         )
     if train is not None:
-        lines += _learnt(known, train, declared.get("schema"))
-    if not known.bounds and any(kind.kind is ValueKind.NUMBER for kind in known.types.values()):
+        lines += _learnt(schema, train, declared.get("schema"))
+    if not schema.bounds and any(kind.kind is ValueKind.NUMBER for kind in schema.types.values()):
         lines.append(
             "No bounds are declared: an average of numbers needs them (--schema FILE, or --bounds "
             "with the question); a condition, such as x > 0, does not."
@@ -132,7 +132,7 @@ def introduction(holdout: Holdout, data: str, declared: Mapping[str, Any]) -> st
             f"Public by design: {', '.join(fixed.columns)}, with the number of rows of each "
             f"of {len(fixed.cells):,} combinations."
         )
-    return "\n".join([*lines, *_proposed_family(known)])
+    return "\n".join([*lines, *_proposed_family(holdout.schema)])
 
 
 def _proposed_family(known: Schema) -> list[str]:
@@ -157,12 +157,12 @@ def _proposed_family(known: Schema) -> list[str]:
     ]
 
 
-def _learnt(known: Schema, train: str, schema: str | None) -> list[str]:
+def _learnt(complete: Schema, train: str, schema: str | None) -> list[str]:
     """What was taken from training rows, and what that means."""
     from holdfast.question.columns import Schema
 
-    ranges = known.bounds.keys() - Schema(known.types).declare(schema).bounds.keys()
-    names = [name for name in known.types if name in ranges or name in known.learnt]
+    ranges = complete.bounds.keys() - Schema(complete.types).declare(schema).bounds.keys()
+    names = [name for name in complete.types if name in ranges or name in complete.learnt]
     sentences = [f"Learnt from {train}: {', '.join(names)}."] if names else []
     if ranges:
         sentences.append(

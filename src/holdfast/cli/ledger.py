@@ -57,13 +57,13 @@ def budget(name: Name, as_json: Json = False) -> None:
     there = served(name)
     if there is None:
         with looked_at(name) as transcript:
-            left = budget_of(transcript)
+            remaining = budget_of(transcript)
     else:
-        left = there.budget
+        remaining = there.budget
     if as_json:
-        show_json(left.to_dict())
+        show_json(remaining.to_dict())
     else:
-        typer.echo(f"{left}\n\nNext: holdfast ledger {again(name)}")
+        typer.echo(f"{remaining}\n\nNext: holdfast ledger {again(name)}")
 
 
 @app.command(epilog="Example: holdfast ledger flights --output answers.csv")
@@ -193,8 +193,8 @@ def stability(
         show_json(estimate.to_dict() | ({"chart": chart} if chart else {}))
         return
     typer.echo(str(estimate))
-    drawn = f"Chart written to {chart}." if chart else f"Next: holdfast ledger {quote(name)}"
-    typer.echo(f"\n{drawn}")
+    ending = f"Chart written to {chart}." if chart else f"Next: holdfast ledger {quote(name)}"
+    typer.echo(f"\n{ending}")
 
 
 @app.command(epilog="Example: holdfast chart flights answers.png")
@@ -256,16 +256,16 @@ def audit(
     else:
         findings, passed_over = _of_ledger(name, data, table)
     fine = all(finding.fine for finding in findings)
-    skipped = [what for what, why in passed_over.items() if why is not None]
+    skipped = [check for check, why in passed_over.items() if why is not None]
     if as_json:
-        found = [finding.to_dict() for finding in findings]
-        compared = {f"{what}_compared": what not in skipped for what in sorted(passed_over)}
-        show_json({"fine": fine, **compared, "findings": found})
+        facts = [finding.to_dict() for finding in findings]
+        compared = {f"{check}_compared": check not in skipped for check in sorted(passed_over)}
+        show_json({"fine": fine, **compared, "findings": facts})
     else:
         for finding in findings:
             typer.echo(f"{'ok' if finding.fine else 'FAILED':<8}{finding.what}: {finding.detail}")
-        for what in skipped:
-            typer.echo(f"skip    {what}: {passed_over[what]}")
+        for check in skipped:
+            typer.echo(f"skip    {check}: {passed_over[check]}")
         typer.echo(f"\n{_verdict(findings, skipped, 'certificate' if copied else 'ledger')}")
         if fine and not copied:
             typer.echo(f"\nNext: holdfast certificate {again(name)} --output reuse.html")
@@ -324,7 +324,7 @@ def _of_certificate(
     }
 
 
-def _verdict(findings: Sequence[Finding], passed_over: Sequence[str], what: str) -> str:
+def _verdict(findings: Sequence[Finding], passed_over: Sequence[str], subject: str) -> str:
     wrong = {finding.what for finding in findings if not finding.fine}
     if wrong == {"data"}:
         return (
@@ -336,7 +336,7 @@ def _verdict(findings: Sequence[Finding], passed_over: Sequence[str], what: str)
             "ledger": "restore the newest copy of the ledger",
             "certificate": "ask its maker for another copy, or audit the ledger itself",
         }
-        return f"The promise cannot be relied upon: {advice[what]}."
+        return f"The promise cannot be relied upon: {advice[subject]}."
     if not passed_over:
         return "The promise is intact."
     if "signature" in passed_over:
@@ -344,7 +344,7 @@ def _verdict(findings: Sequence[Finding], passed_over: Sequence[str], what: str)
             "The certificate follows from its own entries; who wrote them is not shown. Not looked "
             f"at: {' and '.join(passed_over)}."
         )
-    return f"The {what} is intact; not looked at: {' and '.join(passed_over)}."
+    return f"The {subject} is intact; not looked at: {' and '.join(passed_over)}."
 
 
 def _known_of(home: LedgerHome, data: str | None) -> tuple[str | None, str | None, str | None]:
@@ -353,12 +353,12 @@ def _known_of(home: LedgerHome, data: str | None) -> tuple[str | None, str | Non
 
     try:
         with look(home) as reader:
-            found, missing = where_the_data_is(reader)
+            place, missing = where_the_data_is(reader)
     except LedgerTampered:
         return data, None, None  # the audit itself will say what is wrong
     if data is not None and reader.secret is not None:
-        found, missing = data, None
-    return found, missing, reader.unchecked
+        place, missing = data, None
+    return place, missing, reader.unchecked
 
 
 @app.command(epilog="Example: holdfast certificate flights --output reuse.html")

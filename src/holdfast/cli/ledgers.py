@@ -107,13 +107,13 @@ def new_ledger(name: str | None, data: str, address: str | None) -> tuple[str | 
     return where, name
 
 
-def without_password(what: str, address: str) -> str:
+def without_password(label: str, address: str) -> str:
     """The address of a database; refused with a password, which everybody on the machine sees."""
     from holdfast.data.database import DatabaseUrl
 
-    if DatabaseUrl.read(what, address).open_secret:
+    if DatabaseUrl.read(label, address).open_secret:
         raise InvalidArgument(
-            f"{what} holds a password, and others can read what is typed here; leave it out, and "
+            f"{label} holds a password, and others can read what is typed here; leave it out, and "
             "keep it in ~/.pgpass or PGPASSWORD."
         )
     return address
@@ -179,8 +179,8 @@ def known_table(home: LedgerHome, source: str | None) -> str | None:
     from holdfast.ledger.store import look
 
     with look(home) as reader:
-        known = None if reader.secret is None else recall(reader.home, reader.secret)
-    return known.table if known is not None and known.source == source else None
+        recalled = None if reader.secret is None else recall(reader.home, reader.secret)
+    return recalled.table if recalled is not None and recalled.source == source else None
 
 
 def where_the_data_is(reader: Reader) -> tuple[str | None, str | None]:
@@ -190,11 +190,14 @@ def where_the_data_is(reader: Reader) -> tuple[str | None, str | None]:
 
     if reader.secret is None:
         return None, "without the secret nobody can tell whether a table is the protected one."
-    known = recall(reader.home, reader.secret)
-    if known is None:
+    recalled = recall(reader.home, reader.secret)
+    if recalled is None:
         return None, "the ledger was opened for a table in memory; give the table: --data FILE."
     try:
-        files_of(known.source)  # a database is looked for when it is read
+        files_of(recalled.source)  # a database is looked for when it is read
     except InvalidArgument:
-        return None, f"the data was {known.source!r} and is not there now; say where: --data FILE."
-    return known.source, None
+        return (
+            None,
+            f"the data was {recalled.source!r} and is not there now; say where: --data FILE.",
+        )
+    return recalled.source, None

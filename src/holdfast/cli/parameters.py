@@ -27,12 +27,12 @@ def with_options(
 
     def derived(command: Callable[..., None]) -> Callable[..., None]:
         @wraps(command)
-        def run(*given: Any, **words: Any) -> None:
+        def run(*arguments: Any, **words: Any) -> None:
             for name, (kind, _) in kinds.items():
                 value = words.pop(name)
                 if value not in (None, False, []):
                     words[name] = _reader(name, kind)(name, value)
-            command(*given, **words)
+            command(*arguments, **words)
 
         options = [
             Parameter(
@@ -58,10 +58,10 @@ def with_parameters(
     run: Callable[_P, None], command: Callable[..., None], more: Sequence[Parameter]
 ) -> Callable[_P, None]:
     """Show a command with the parameters that another function has, and with `more`."""
-    known, hints = signature(command), get_type_hints(command, include_extras=True)
+    signature_before, hints = signature(command), get_type_hints(command, include_extras=True)
     own = [
         each.replace(annotation=hints[name])
-        for name, each in known.parameters.items()
+        for name, each in signature_before.parameters.items()
         if each.kind is not Parameter.VAR_KEYWORD
     ]
     parameters = [
@@ -72,7 +72,7 @@ def with_parameters(
     rest = [each for each in parameters if each.kind is Parameter.KEYWORD_ONLY]
     in_order = [*first, *more, *rest] if len(more) > 1 else [*first, *rest, *more]
     run.__annotations__ = {each.name: each.annotation for each in in_order}
-    run.__signature__ = known.replace(parameters=in_order)  # type: ignore[attr-defined]
+    run.__signature__ = signature_before.replace(parameters=in_order)  # type: ignore[attr-defined]
     return run
 
 

@@ -75,35 +75,35 @@ def plan(
         "disagreement": read_number("disagreement", disagreement),
         "sampling": sampling_of_text(sampling),
     }
-    made: Any = make_plan(**declared)
+    plan_made: Any = make_plan(**declared)
     if gate or question is not None:
         if chart is not None:
             raise InvalidArgument("--chart draws plans of questions and rows; leave it out here.")
-        show_json(made.to_dict()) if as_json else typer.echo(str(made))
+        show_json(plan_made.to_dict()) if as_json else typer.echo(str(plan_made))
         return
     if chart is not None:
-        made.chart(chart, every=every)
+        plan_made.chart(chart, every=every)
     if as_json:
-        show_json(made.to_dict() | ({"chart": chart} if chart else {}))
+        show_json(plan_made.to_dict() | ({"chart": chart} if chart else {}))
         return
-    typer.echo(str(made))
+    typer.echo(str(plan_made))
     if chart is not None:
         typer.echo(f"\nChart written to {chart}.")
     else:
-        typer.echo(f"\nNext: the same as a picture: {_again(made, sampling)} --chart plan.png")
+        typer.echo(f"\nNext: the same as a picture: {_again(plan_made, sampling)} --chart plan.png")
 
 
-def _again(made: Any, sampling: str) -> str:
+def _again(plan_made: Any, sampling: str) -> str:
     """The command that gives the same plan."""
-    words, given = ["holdfast plan"], made.request.to_dict()
+    words, request = ["holdfast plan"], plan_made.request.to_dict()
     for name in ("rows", "questions", "tolerance", "surprises"):
-        if given[name] is not None:
-            words.append(f"--{name} {given[name]}")
-    if given["confidence_level"] != 0.95:
-        words.append(f"--confidence-level {given['confidence_level']}")
+        if request[name] is not None:
+            words.append(f"--{name} {request[name]}")
+    if request["confidence_level"] != 0.95:
+        words.append(f"--confidence-level {request['confidence_level']}")
     if sampling != "independent":
         words.append(f"--sampling {sampling}")
-    declared = made.request.declared
+    declared = plan_made.request.declared
     if declared.described is not None:
         words.append(f"--described {declared.described}")
     if declared.described_share is not None:

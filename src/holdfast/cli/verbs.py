@@ -87,13 +87,13 @@ def ask(
     **options: Any,
 ) -> None:
     """Ask a question without a guess."""
-    asked = _worded(question, by, options)
+    worded = _worded(question, by, options)
     _require_sent(options, {"--train": train, "--guesser": guesser})
     if dry_run:
-        _show_cost(served(name) or resumed(name, train, guesser), asked, as_json, options)
+        _show_cost(served(name) or resumed(name, train, guesser), worded, as_json, options)
         return
     holdout = with_rows(name, data, table, train, guesser)
-    reply = holdout.ask(asked, **options, **accepted_cost(accept_cost))
+    reply = holdout.ask(worded, **options, **accepted_cost(accept_cost))
     _show(name, reply, as_json)
     _end_as_judged(reply)
 
@@ -123,17 +123,17 @@ def check(
     A guess that is not confirmed is answered: by its description, or as an ask is. The same
     statistics as for ask.
     """
-    asked = _worded(question, by, options)
+    worded = _worded(question, by, options)
     sides = [options.get("at_most"), options.get("at_least")]
     if [guess, guess_from, *sides].count(None) != 3:
         raise InvalidArgument("check takes one of --guess, --guess-from, --at-most and --at-least.")
     options["guess"] = read_number("guess", guess) if guess_from is None else guess_from
     _require_sent(options, {"--guess-from": guess_from})
     if dry_run:
-        _show_cost(served(name) or resumed(name), asked, as_json, options)
+        _show_cost(served(name) or resumed(name), worded, as_json, options)
         return
     accepted = accepted_cost(accept_cost)
-    reply = with_rows(name, data, table).check(asked, **options, **accepted)
+    reply = with_rows(name, data, table).check(worded, **options, **accepted)
     _show(name, reply, as_json)
     _end_as_judged(reply)
 
@@ -247,7 +247,7 @@ def gate(
             "scores are made with the answers, which a service tells nobody: attach predictions, "
             "and gate difference(v7 = label, v6 = label)."
         )
-        shown = gate_scores(
+        is_shown = gate_scores(
             opened(name, data, table),
             scores,
             options,
@@ -256,18 +256,18 @@ def gate(
             json_file=json_file,
             summary=summary,
         )
-        if not shown:
+        if not is_shown:
             raise typer.Exit(NOT_SHOWN)
         return
     scores.require_nothing(json_file, summary)
-    asked = _worded(question, None, options)
+    worded = _worded(question, None, options)
     if sides.count(None) != 1:
         raise InvalidArgument("gate takes one of --at-least and --at-most, such as --at-least 0.")
     _require_sent(options, {})
     if dry_run:
-        _show_cost(served(name) or resumed(name), asked, as_json, options, gate=True)
+        _show_cost(served(name) or resumed(name), worded, as_json, options, gate=True)
         return
-    answer = with_rows(name, data, table).gate(asked, **options)
+    answer = with_rows(name, data, table).gate(worded, **options)
     _show(name, answer, as_json)
     if answer.recorded.status != "shown":
         raise typer.Exit(NOT_SHOWN)
@@ -288,10 +288,10 @@ def _require_sent(options: dict[str, Any], files: dict[str, object]) -> None:
 
 
 def _show_cost(
-    holdout: Any, asked: Any, as_json: bool, options: dict[str, Any], **said: Any
+    holdout: Any, worded: Any, as_json: bool, options: dict[str, Any], **claim: Any
 ) -> None:
-    taken = {name: value for name, value in options.items() if name in _PRICED}
-    cost = holdout.cost(asked, **taken, **said)
+    priced = {name: value for name, value in options.items() if name in _PRICED}
+    cost = holdout.cost(worded, **priced, **claim)
     if as_json:
         show_json(cost.to_dict())
         return
@@ -299,23 +299,23 @@ def _show_cost(
     typer.echo("\nNext: the same without --dry-run, to ask it.")
 
 
-def _show(name: str, found: Answer | Groups | Distribution, as_json: bool) -> None:
+def _show(name: str, reply: Answer | Groups | Distribution, as_json: bool) -> None:
     from holdfast.holdout.answer import Answer
 
-    one = isinstance(found, Answer)
+    is_single = isinstance(reply, Answer)
     if as_json:
-        show_json(found.to_dict() if isinstance(found, Answer) else found.to_dicts())
+        show_json(reply.to_dict() if isinstance(reply, Answer) else reply.to_dicts())
         return
-    typer.echo(f"{found.question}\n  {found}" if one else str(found))
+    typer.echo(f"{reply.question}\n  {reply}" if is_single else str(reply))
     typer.echo(f"\nNext: holdfast budget {again(name)}")
 
 
-def _end_as_judged(found: Answer | Groups | Distribution) -> None:
+def _end_as_judged(reply: Answer | Groups | Distribution) -> None:
     """Exit with what `--better` made of a difference; any other answer is a success."""
     from holdfast.holdout.answer import Answer
 
-    if isinstance(found, Answer) and found.verdict is not None:
-        raise typer.Exit(_JUDGED[found.verdict])
+    if isinstance(reply, Answer) and reply.verdict is not None:
+        raise typer.Exit(_JUDGED[reply.verdict])
 
 
 _ENDS = "a last look ends asks, checks and gates for everybody, so that no service takes it."

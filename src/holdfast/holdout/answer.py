@@ -78,9 +78,9 @@ class Answer(float):
     def __float__(self) -> float:
         if self.value is None:
             status = self.recorded.status
-            what = status if status == "says nothing" else f"is {status}"
+            outcome = status if status == "says nothing" else f"is {status}"
             raise SaysNothing(
-                f"the answer to {self.question} {what}: its interval "
+                f"the answer to {self.question} {outcome}: its interval "
                 f"{self.recorded.interval_text} is the whole range, and there is no value. Ask "
                 "with a smaller tolerance=, or use its .interval."
             )
@@ -208,12 +208,12 @@ class Answer(float):
             return f"{terms.assumption}; it is the {truth}"
         if not recorded.is_declared:
             return terms.assumption
-        said = f"{terms.assumption}, the concentration that the question declares"
+        assumption = f"{terms.assumption}, the concentration that the question declares"
         of_rows = recorded.rule is not None or '"windowed"' in (recorded.profile or {})["gamma"]
         if not recorded.request.unbounded or not of_rows or terms.alike:
-            return said
+            return assumption
         # Rows with one expectation may have any; others could be cut at the grid's end unnoticed.
-        return f"{said}, no row's expectation beyond +-{1.5 * recorded.range.high:.6g}"
+        return f"{assumption}, no row's expectation beyond +-{1.5 * recorded.range.high:.6g}"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""

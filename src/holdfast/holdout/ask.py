@@ -102,8 +102,8 @@ def is_silent(
     parts = [part for stage in batches(question, numbers=number is not None) for part in stage]
     wishes = [wish_of(desk, part, guess, tolerance) for part in parts]
     looks = [desk.stored(wish) for wish in wishes]
-    known = [None if look is None else look.estimate for look in looks]
-    claim = None if number is None else _last_claim(question, number, known)
+    estimates = [None if look is None else look.estimate for look in looks]
+    claim = None if number is None else _last_claim(question, number, estimates)
     if claim is not None:
         wishes[-1] = claimed(claim, desk.half_width(tolerance, claim.statistic), tolerance)
         looks[-1] = desk.stored(wishes[-1])
@@ -112,27 +112,27 @@ def is_silent(
     try:
         if claim is not None:
             look = looks[-1]
-            known[-1] = _confirmed(desk, wishes[-1]) if look is None else look.estimate
+            estimates[-1] = _confirmed(desk, wishes[-1]) if look is None else look.estimate
         offers = [
             None if estimate is not None else _offered(desk, wish)
-            for wish, estimate in zip(wishes, known, strict=True)
+            for wish, estimate in zip(wishes, estimates, strict=True)
         ]
     except HoldfastError:
         return False  # it will be refused for that
     return all(
-        is_whole(question.join(_best(values, parts, known, offers)).interval, question)
-        for values in question.favourable(known)
+        is_whole(question.join(_best(values, parts, estimates, offers)).interval, question)
+        for values in question.favourable(estimates)
     )
 
 
 def _last_claim(
-    question: Derived, number: float, known: Sequence[Estimate | None]
+    question: Derived, number: float, estimates: Sequence[Estimate | None]
 ) -> Subquestion | None:
     """What a guess claims of the last part; None where that follows from parts not yet known."""
-    play, left = staged(question, number), iter(known)
+    play, remaining = staged(question, number), iter(estimates)
     batch = next(play)
     while batch[0].guess is None:
-        own = [found for found in (next(left) for _ in batch) if found is not None]
+        own = [estimate for estimate in (next(remaining) for _ in batch) if estimate is not None]
         if len(own) < len(batch):
             return None
         batch = play.send(own)
@@ -147,13 +147,13 @@ def _offered(desk: Desk, wish: Wish) -> tuple[Mechanism, Offer]:
 def _best(
     values: Sequence[float],
     parts: Sequence[Statistic],
-    known: Sequence[Estimate | None],
+    estimates: Sequence[Estimate | None],
     offers: Sequence[tuple[Mechanism, Offer] | None],
 ) -> list[Estimate]:
     """The parts as they are known, or as a table with these values would be answered."""
     return [
         estimate or _answered(value, part, offer)
-        for value, part, estimate, offer in zip(values, parts, known, offers, strict=True)
+        for value, part, estimate, offer in zip(values, parts, estimates, offers, strict=True)
     ]
 
 
@@ -204,9 +204,9 @@ class CallTerms:
     @classmethod
     def of(cls, options: Mapping[str, object]) -> CallTerms:
         """Those of a verb's options."""
-        given: dict[str, Any] = {name: options.get(name) for name in _TERMS}
-        width = NamedWidth(given.pop("tolerance"), given.pop("half_width"))
-        return cls(**given, width=width)
+        values: dict[str, Any] = {name: options.get(name) for name in _TERMS}
+        width = NamedWidth(values.pop("tolerance"), values.pop("half_width"))
+        return cls(**values, width=width)
 
     def requests(
         self,

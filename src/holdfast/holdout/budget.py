@@ -81,11 +81,11 @@ class Budget:
         count = partial(self.mechanism.questions_left, self.terms, self.account)
         return min(count(part_stages(kind, self.terms)) for kind in self.kinds)
 
-    def _once(self, what: str, count: Callable[[], int]) -> int:
+    def _once(self, name: str, count: Callable[[], int]) -> int:
         """A number that takes as long to count as an answer does: not twice."""
-        if what not in self._counted:
-            self._counted[what] = count()
-        return self._counted[what]
+        if name not in self._counted:
+            self._counted[name] = count()
+        return self._counted[name]
 
     @property
     def surprises_left(self) -> int:
@@ -111,8 +111,12 @@ class Budget:
     @property
     def more_candidates(self) -> str:
         """The same in words."""
-        left = self.candidates_left
-        return "any number of candidates" if left is None else f"{plural(left, 'candidate')} left"
+        remaining = self.candidates_left
+        return (
+            "any number of candidates"
+            if remaining is None
+            else f"{plural(remaining, 'candidate')} left"
+        )
 
     @property
     def privacy(self) -> Privacy | None:
@@ -227,8 +231,8 @@ class Budget:
 
     def _repr_html_(self) -> str:
         answered, *facts = (html.escape(line.strip()) for line in str(self).splitlines())
-        title, _, said = answered.partition(": ")
-        return f"<div><b>{title}:</b> {said}<br><small>{'<br>'.join(facts)}</small></div>"
+        title, _, rest = answered.partition(": ")
+        return f"<div><b>{title}:</b> {rest}<br><small>{'<br>'.join(facts)}</small></div>"
 
     @property
     def _gated(self) -> list[str]:

@@ -52,13 +52,13 @@ def answered_together(desk: Desk, calls: Sequence[Waiting]) -> list[Answer | Hol
     ready: dict[int, _Ready] = {}
     for place, call in enumerate(calls):
         try:
-            found = _ready(desk, call)
-            before = told_before(desk, [found.bound], [found.request])
+            prepared = _ready(desk, call)
+            before = told_before(desk, [prepared.bound], [prepared.request])
         except HoldfastError as error:
             answers[place] = error
             continue
         if before is None:
-            ready[place] = found
+            ready[place] = prepared
         else:
             (answers[place],) = before
     for group in _alike(ready):
@@ -70,9 +70,9 @@ def _ready(desk: Desk, call: Waiting) -> _Ready:
     describe = call.guess.verb == "ask" and not call.terms.width.is_named
     groups = knowing(desk, None)
     bound = bound_to(desk, call.question, groups, describe=describe, text=call.text)
-    one = one_answer_of(bound)
-    (request,) = call.terms.requests(desk, [one], [better_of(call.question)], call.guess)
-    return _Ready(call.guess, one, request)
+    single = one_answer_of(bound)
+    (request,) = call.terms.requests(desk, [single], [better_of(call.question)], call.guess)
+    return _Ready(call.guess, single, request)
 
 
 def _alike(ready: dict[int, _Ready]) -> list[dict[int, _Ready]]:

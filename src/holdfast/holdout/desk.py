@@ -252,9 +252,9 @@ class Desk:
         """The answer that fulfils a wish, as of the last reading; None if it is to be asked."""
         transcript, question = self.transcript, wish.question
         looks = transcript.looks_at(question.text)
-        known = never_told(looks, wish, transcript.told_of) or fulfilling(looks, wish)
-        if known is not None or not is_described(question) or question.event is None:
-            return known
+        look = never_told(looks, wish, transcript.told_of) or fulfilling(looks, wish)
+        if look is not None or not is_described(question) or question.event is None:
+            return look
         return as_answered(transcript.looks_at_event(question.event), question)
 
     def implied(self, question: Bound) -> Implied | None:
@@ -280,8 +280,8 @@ class Desk:
         in_order = sorted(own, key=lambda key: order_of(own[key]))  # as the groups are
         looks: list[Recorded] = []
 
-        def answered(taken: Sequence[Recorded]) -> dict[Key, Recorded]:
-            return with_their_events(wishes, dict(zip(in_order, taken, strict=True)))
+        def answered(lines: Sequence[Recorded]) -> dict[Key, Recorded]:
+            return with_their_events(wishes, dict(zip(in_order, lines, strict=True)))
 
         def concluding(last: Sequence[Recorded]) -> Sequence[Body]:
             return conclude(answered((*looks, *last)))
@@ -327,7 +327,7 @@ class Desk:
         rows = [row for question in questions for row in rows_of(question)]
         # What the engine cannot take is not paid for.
         self.protected.needed(self.attached_of(questions)).prepare(rows)
-        asked = [
+        reserved = [
             Asked(
                 offer,
                 wish.question.low,
@@ -340,7 +340,7 @@ class Desk:
             )
             for offer, wish in zip(offers, wishes, strict=True)
         ]
-        self._write(*before, reservation(now(), mechanism.name, asked))
+        self._write(*before, reservation(now(), mechanism.name, reserved))
         pending = self.transcript.pending
         if pending is not None and not self._settle(pending, lambda: questions, conclude):
             raise given_up(pending)
@@ -381,16 +381,18 @@ class Desk:
 
     def _answered(self, pending: Pending, questions: Callable[[], Sequence[Statistic]]) -> Answered:
         """What comes through the door for a reserved batch."""
-        mechanism, asked = pending.mechanism, pending.asked
-        offers = [each.offer for each in asked]
-        noise = noise_of_batch(self.store.secret, self.opening.fingerprint, mechanism.name, asked)
+        mechanism, reserved = pending.mechanism, pending.asked
+        offers = [each.offer for each in reserved]
+        noise = noise_of_batch(
+            self.store.secret, self.opening.fingerprint, mechanism.name, reserved
+        )
         statistics = questions()
         sample = self.protected.needed(self.attached_of(statistics))
         return answer(mechanism, self.transcript.terms, offers, statistics, sample, noise)
 
     def attached_of(self, questions: Iterable[Statistic]) -> list[AttachedColumn]:
         """The attached columns that some questions are about."""
-        return self.transcript.attached.among([c for one in questions for c in columns_read(one)])
+        return self.transcript.attached.among([c for each in questions for c in columns_read(each)])
 
     def _nonce(self, question: Statistic) -> str | None:
         """What the text does not say of a question, and its noise must depend on."""
@@ -399,16 +401,16 @@ class Desk:
         return self.transcript.attached.nonce_of(columns_read(question))
 
     def _write_settled(
-        self, pending: Pending, found: Answered, conclude: Concluding | None
+        self, pending: Pending, answered: Answered, conclude: Concluding | None
     ) -> None:
         """The entry that answers a reserved batch, with those that follow from it."""
         transcript, at = self.transcript, now()
-        entry = settlement(at, pending.seq, found.symbols, found.releases)
+        entry = settlement(at, pending.seq, answered.symbols, answered.releases)
         if conclude is None:
             self._write(entry)
             return
         ((_, _, receipt),) = chained([entry], transcript.count, transcript.head)
-        looks = transcript.answered(pending, found, at, receipt)
+        looks = transcript.answered(pending, answered, at, receipt)
         self._write(entry, *conclude(looks))
 
     def _finish_pending(self, wanted: Mapping[str, Wish]) -> None:
@@ -416,7 +418,7 @@ class Desk:
         pending = self.transcript.pending
         if pending is None:
             return
-        offers = [asked.offer for asked in pending.asked]
+        offers = [reserved.offer for reserved in pending.asked]
         again = partial(self._again, pending.mechanism, wanted)
         settled = self._settle(pending, lambda: [again(offer) for offer in offers])
         if not settled and any(offer.question in wanted for offer in offers):
@@ -433,10 +435,10 @@ class Desk:
         """Entries in one commit."""
         transcript = self.transcript
         with self.store.guard:  # who reads finds them written and folded, or neither
-            kept = transcript.checkpoint()
+            checkpoint = transcript.checkpoint()
             entries = [(body, transcript.filing(body)) for body in bodies]
-            rows = self.store.append(entries, transcript.count, transcript.head, kept)
-            if kept is not None:
+            rows = self.store.append(entries, transcript.count, transcript.head, checkpoint)
+            if checkpoint is not None:
                 transcript.checkpointed()
             transcript.apply(rows)
 

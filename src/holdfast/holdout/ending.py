@@ -110,8 +110,8 @@ def last_look(desk: Desk, questions: Iterable[Question], terms: CallTerms) -> li
             )
         return new
 
-    new, left = desk.alone(look), desk.budget()
-    return [Answer(_known(desk, text), left, repeated=text not in new) for text in texts]
+    new, budget = desk.alone(look), desk.budget()
+    return [Answer(_known(desk, text), budget, repeated=text not in new) for text in texts]
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,9 +162,9 @@ def cost_of_last_look(desk: Desk, questions: Iterable[Question]) -> LastLookCost
     new = _unknown(desk, texts)
     if not new:
         return LastLookCost(tuple(texts), 0, 0.0, tuple(None for _ in texts))
-    _, asked = _opened_now(desk, new)
-    widths = {one.text: _widest(one) for one in asked}
-    level = math.exp(asked[0].rule.log_p)
+    _, opened = _opened_now(desk, new)
+    widths = {statistic.text: _widest(statistic) for statistic in opened}
+    level = math.exp(opened[0].rule.log_p)
     return LastLookCost(tuple(texts), len(new), level, tuple(widths.get(each) for each in texts))
 
 
@@ -234,19 +234,19 @@ def revealed_answer(desk: Desk, question: Question, terms: CallTerms) -> Answer:
     mechanism, statistic = _mechanism(desk), _statistic(desk, question)
 
     def reveal() -> Answer:
-        known = _known_statistic(desk, statistic)
-        if known is not None:
-            return Answer(known, desk.budget(), repeated=True)
+        look = _known_statistic(desk, statistic)
+        if look is not None:
+            return Answer(look, desk.budget(), repeated=True)
         wish, offer = _offered(desk, mechanism, statistic)
         (request,) = terms.requests(desk, [statistic], [None], Guess())
-        (known,) = desk.take(
+        (look,) = desk.take(
             mechanism,
             [offer],
             [wish],
             {statistic.text: request},
             before=[revelation(now(), statistic.text)],
         )
-        return Answer(known, desk.budget())
+        return Answer(look, desk.budget())
 
     wish = Wish(statistic, desk.half_width(None, statistic))
     return desk.alone(reveal, {statistic.text: wish})

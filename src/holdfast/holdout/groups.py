@@ -68,22 +68,22 @@ class Groups:
         try:
             return by_label[member]
         except (KeyError, TypeError):
-            known = ", ".join(repr(each) for each in by_label)
+            labels = ", ".join(repr(each) for each in by_label)
             raise InvalidArgument(
-                f"there is no group {member!r}; the groups are {known}."
+                f"there is no group {member!r}; the groups are {labels}."
             ) from None
 
     @property
     def labels(self) -> tuple[str, ...]:
         """What the columns of groups are called: as they are in the table, or "group" where that
         clashes with what is told of an answer."""
-        taken = {"n", *self.answers[0][1].to_dict()}
-        clashes = [name in taken for name in self.by]
+        reserved = {"n", *self.answers[0][1].to_dict()}
+        clashes = [name in reserved for name in self.by]
         numbered = [f"group {place}" for place in range(1, len(self.by) + 1)]
         instead = ["group"] if len(self.by) == 1 else numbered
         return tuple(
-            other if clash else name
-            for name, other, clash in zip(self.by, instead, clashes, strict=True)
+            alias if clash else name
+            for name, alias, clash in zip(self.by, instead, clashes, strict=True)
         )
 
     def to_dicts(self) -> list[dict[str, Any]]:
@@ -174,9 +174,10 @@ def _shown_size(answer: Answer) -> str:
 
 def together(answer: Answer, of_rows: str = "") -> str:
     """What holds for all answers of a table, of how many rows, and what is left after them."""
-    left = answer.left
-    others = " with every other answer" if left.terms.promises else ""
-    return f"{left.together}{others} · {of_rows or f'{left.terms.rows:,} rows'} · {left.remaining}"
+    budget = answer.left
+    with_others = " with every other answer" if budget.terms.promises else ""
+    rows = of_rows or f"{budget.terms.rows:,} rows"
+    return f"{budget.together}{with_others} · {rows} · {budget.remaining}"
 
 
 def frame_of_kind(frame: pl.DataFrame, kind: str) -> Any:
@@ -216,9 +217,9 @@ class Distribution:
         try:
             return by_threshold[threshold]
         except (KeyError, TypeError):
-            known = ", ".join(map(numeral, by_threshold))
+            thresholds = ", ".join(map(numeral, by_threshold))
             raise InvalidArgument(
-                f"there is no threshold {threshold!r}; the thresholds are {known}."
+                f"there is no threshold {threshold!r}; the thresholds are {thresholds}."
             ) from None
 
     def to_dicts(self) -> list[dict[str, Any]]:
@@ -304,12 +305,12 @@ _ANY_MEMBER: dict[ColumnType, DesignValue] = {
 _Group = tuple[DesignValue, ...]
 
 
-def knowing(desk: Desk, others: Sample | None) -> GroupsOf:
-    """The groups that are known without the protected rows; `others` are rows to take them from."""
-    return partial(_known, desk, others)
+def knowing(desk: Desk, training: Sample | None) -> GroupsOf:
+    """The groups that are known without the protected rows, or from those of `training`."""
+    return partial(_known, desk, training)
 
 
-def _known(desk: Desk, others: Sample | None, columns: Sequence[Column]) -> Sequence[_Group]:
+def _known(desk: Desk, training: Sample | None, columns: Sequence[Column]) -> Sequence[_Group]:
     names = [column.name for column in columns]
     if set(names) <= set(desk.table.design.columns):
         return desk.table.design.combinations(names)
@@ -317,11 +318,11 @@ def _known(desk: Desk, others: Sample | None, columns: Sequence[Column]) -> Sequ
     unknown = [name for name, values in zip(names, declared, strict=True) if values is None]
     if not unknown:
         return list(product(*(values or () for values in declared)))
-    observed = sorted(group_sizes(_other_rows(desk, others, unknown), unknown), key=in_order)
+    observed = sorted(group_sizes(_other_rows(desk, training, unknown), unknown), key=in_order)
     if len(unknown) == len(names):
         return observed
-    seen = [value for (value,) in observed]
-    return list(product(*(seen if values is None else values for values in declared)))
+    values_seen = [value for (value,) in observed]
+    return list(product(*(values_seen if values is None else values for values in declared)))
 
 
 def _declared(desk: Desk, column: Column) -> Sequence[DesignValue] | None:
@@ -340,9 +341,9 @@ def _declared(desk: Desk, column: Column) -> Sequence[DesignValue] | None:
     return None
 
 
-def _other_rows(desk: Desk, others: Sample | None, names: Sequence[str]) -> Sample:
+def _other_rows(desk: Desk, training: Sample | None, names: Sequence[str]) -> Sample:
     """Rows to take groups from, which are not the protected ones."""
-    rows = desk.train if others is None else others
+    rows = desk.train if training is None else training
     missing = [name for name in names if rows is None or name not in rows.types]
     if rows is None or missing:
         raise InvalidQuestion(

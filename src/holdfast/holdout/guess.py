@@ -71,17 +71,17 @@ class Guess:
 
 def other_rows(data: Any, opening: Opening, secret: bytes, protected: RowContents | None) -> Sample:
     """A table to guess from, for a ledger; refused if it holds protected rows."""
-    known = KnownTable(opening.form, opening.schema.types)
+    known_table = KnownTable(opening.form, opening.schema.types)
     is_same = partial(is_protected, opening, secret)
-    return require_others(training_rows(data, known), opening.name, is_same, protected)
+    return require_others(training_rows(data, known_table), opening.name, is_same, protected)
 
 
-def training_rows(data: Any, known: KnownTable) -> Sample:
+def training_rows(data: Any, known_table: KnownTable) -> Sample:
     """A table to guess from; CSV files as the ledger's types say, if they can be read so."""
     try:
-        sample = open_sample(data, known=known)
-        if known.types and csv_paths(data) and not is_readable(sample):
-            sample = open_sample(data, known=KnownTable(known.form))
+        sample = open_sample(data, known=known_table)
+        if known_table.types and csv_paths(data) and not is_readable(sample):
+            sample = open_sample(data, known=KnownTable(known_table.form))
     except InvalidArgument as error:
         raise InvalidArgument(f"the table to guess from: {error}") from None
     return sample
@@ -97,28 +97,28 @@ def require_others(
     """
     shared = 0 if protected is None else unexplained_overlap(protected, sample)
     if is_same(sample):
-        what = f"the table to guess from is the protected table of {name!r} itself"
+        fault = f"the table to guess from is the protected table of {name!r} itself"
     elif shared:
-        what = (
+        fault = (
             f"of the {sample.n:,} rows of the table to guess from {shared:,} are also in the "
             f"protected table of {name!r}, more than duplicates explain"
         )
     else:
         return sample
     raise InvalidArgument(
-        f"{what}; guess from other rows, such as the first part of holdfast.split. Nothing was "
+        f"{fault}; guess from other rows, such as the first part of holdfast.split. Nothing was "
         "spent."
     )
 
 
-def averages(others: Sample, statistics: Sequence[Statistic], table: Table) -> list[float]:
+def averages(training: Sample, statistics: Sequence[Statistic], table: Table) -> list[float]:
     """The statistics' values on other rows, as fractions of the range."""
     rows = [row for statistic in statistics for row in _rows(statistic)]
     columns = {column for row in rows for column in row.columns}
     columns.update(column for statistic in statistics for column in columns_of(statistic))
-    _require_columns(others, columns, table)
-    totals = iter(others.sums(rows) if rows else [])
-    return [_value(others, statistic, totals) for statistic in statistics]
+    _require_columns(training, columns, table)
+    totals = iter(training.sums(rows) if rows else [])
+    return [_value(training, statistic, totals) for statistic in statistics]
 
 
 def _rows(statistic: Statistic) -> list[RowValue]:
@@ -130,19 +130,19 @@ def _rows(statistic: Statistic) -> list[RowValue]:
     return [statistic.row]
 
 
-def _value(others: Sample, statistic: Statistic, totals: Iterator[int]) -> float:
+def _value(training: Sample, statistic: Statistic, totals: Iterator[int]) -> float:
     if statistic.row is None:
-        return statistic.read(others).value
+        return statistic.read(training).value
     total = next(totals)
-    among = next(totals) if isinstance(statistic, GroupMean) else others.n * GRID
+    among = next(totals) if isinstance(statistic, GroupMean) else training.n * GRID
     return min(1.0, total / among) if among else 0.5
 
 
-def _require_columns(others: Sample, columns: Iterable[str], table: Table) -> None:
+def _require_columns(training: Sample, columns: Iterable[str], table: Table) -> None:
     for column in columns:
-        kind = others.types[column].kind if column in others.types else None
-        known = table.schema.types.get(column)  # what was attached, training rows may have
-        if kind is None or (known is not None and kind is not known.kind):
+        kind = training.types[column].kind if column in training.types else None
+        declared = table.schema.types.get(column)  # what was attached, training rows may have
+        if kind is None or (declared is not None and kind is not declared.kind):
             raise InvalidArgument(
                 f"the table to guess from has no column {column!r} of the type it has in the "
                 "holdout; give rows of the same columns. Nothing was spent."
@@ -172,8 +172,8 @@ def require_one_claim(
 ) -> None:
     """Refuse a claim of nothing, or several claims at once."""
     if [guess is None, at_most is None, at_least is None].count(False) != 1:
-        taken = "guess=, at_most= and at_least=" if verb == "check" else "at_most= and at_least="
-        raise InvalidArgument(f"{verb} takes one of {taken}.")
+        options = "guess=, at_most= and at_least=" if verb == "check" else "at_most= and at_least="
+        raise InvalidArgument(f"{verb} takes one of {options}.")
 
 
 def guessed_number(guess: object) -> float:

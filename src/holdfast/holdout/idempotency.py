@@ -33,25 +33,25 @@ def by_key(requests: Sequence[Request]) -> dict[str | None, list[int]]:
 def left_after(desk: Desk, keys: Sequence[str]) -> dict[str | None, Budget]:
     """What was left when the calls with these keys had been told; under None, what is left now."""
     with desk.store.guard:  # threads may share the transcript
-        left: dict[str | None, Budget] = {None: desk.budget()}
+        budgets: dict[str | None, Budget] = {None: desk.budget()}
         entries = {key: _told_for(desk, key) for key in keys}
         # Told together, and nothing since: to be told costs nothing.
         count = desk.transcript.count
         newest = set(range(count - len(entries) + 1, count + 1)) == set(entries.values())
         for key, seq in entries.items():
-            left[key] = left[None] if newest else budget_of(_as_of(desk, seq)[0])
-        return left
+            budgets[key] = budgets[None] if newest else budget_of(_as_of(desk, seq)[0])
+        return budgets
 
 
-def left_for_more(desk: Desk, question: Bound, looks: Iterable[Recorded], left: Budget) -> Budget:
+def left_for_more(desk: Desk, question: Bound, looks: Iterable[Recorded], budget: Budget) -> Budget:
     """What is left for more questions like one that was answered by these looks."""
     if has_description(question):
-        return left
+        return budget
     try:
-        kind = kind_after(question, looks, left.terms, once=desk.once)
+        kind = kind_after(question, looks, budget.terms, once=desk.once)
     except InvalidQuestion:  # it was answered by its description, and otherwise is none
-        return left
-    return left.for_more_of([kind])
+        return budget
+    return budget.for_more_of([kind])
 
 
 def retold(
@@ -67,12 +67,12 @@ def retold(
             f"{f' and {len(before) - 1} more' if len(before) > 1 else ''}, and this call asks for "
             "something else; use another key for it. Nothing was spent."
         )
-    looks, left = {each.look: each for each in then.answers}, budget_of(then)
+    looks, budget = {each.look: each for each in then.answers}, budget_of(then)
     recorded = [then.lines[line["line"] - 1] for line in lines]
     answers = []
     for question, line, body, request in zip(questions, recorded, lines, before, strict=True):
         own = [looks[each] for each in line.parts]
-        more = left_for_more(desk, question, own or [line], left)
+        more = left_for_more(desk, question, own or [line], budget)
         answer = Answer(line, more, repeated=body["repeated"], parts=own)
         answers.append(answer.judged(request.better))
     return answers

@@ -71,12 +71,12 @@ def opened_again(how: dict[str, Any]) -> Holdout:
 
 def by_path(how: dict[str, Any], timeout: float) -> dict[str, Any] | None:
     """The same arguments wherever they are used: files by their whole paths; None for tables."""
-    kept = {what: given for what, given in how.items() if given is not None}
-    if not all(isinstance(given, str | Path) for given in kept.values()):
+    stated = {name: value for name, value in how.items() if value is not None}
+    if not all(isinstance(value, str | Path) for value in stated.values()):
         return None
-    files = {"data", "secret", "train"} & kept.keys()
-    whole = {what: os.path.abspath(kept[what]) for what in files if is_path(kept[what])}
-    return {**kept, **whole, "timeout": timeout}
+    files = {"data", "secret", "train"} & stated.keys()
+    whole = {name: os.path.abspath(stated[name]) for name in files if is_path(stated[name])}
+    return {**stated, **whole, "timeout": timeout}
 
 
 # Declarations that a ledger keeps as they are said.
@@ -170,13 +170,13 @@ def open(
     secret, table, guesser = given.get("secret"), given.get("table"), given.get("guesser")
     home = _home(data, name, ledger, secret)
     timeout = require.between("timeout", given.get("timeout", TIMEOUT), 0.0, 1e6)
-    own = {what: given.get(what) for what in Declarations.__slots__ if what in given}
-    for what in ("design", "public", "within"):
-        if own.get(what) is not None:
-            own[what] = tuple(require.texts(what, own[what]))
-    mechanism, task, options = (given.get(what) for what in ("mechanism", "task", "options"))
+    own = {option: given.get(option) for option in Declarations.__slots__ if option in given}
+    for option in ("design", "public", "within"):
+        if own.get(option) is not None:
+            own[option] = tuple(require.texts(option, own[option]))
+    mechanism, task, options = (given.get(option) for option in ("mechanism", "task", "options"))
     families = {"outcomes": outcomes, "segments": segments, "planned": planned}
-    declarations = _Said(
+    declarations = _OpenRequest(
         name,
         Declarations(
             **own,
@@ -191,23 +191,23 @@ def open(
         require.flag("private", given.get("private", False)),
         table_form(given.get("separator"), given.get("null"), given.get("flags")),
         None if task is None else require.text("task", task),
-        {what: tuple(require.texts(what, each)) for what, each in families.items() if each},
+        {option: tuple(require.texts(option, each)) for option, each in families.items() if each},
     )
     guessers = guessers_of(guesser, with_training=train is not None)
-    made = None if home.is_there() else _made(home, declarations, data, table, train, timeout)
+    opened = None if home.is_there() else _made(home, declarations, data, table, train, timeout)
     store = Store.open(home)
     try:
         transcript = Transcript.resumed(store)
-        rows, training = made or (None, None)
+        rows, training = opened or (None, None)
         if rows is None and data is not None:
             rows = Rows.of_ledger(store, transcript.opening, data, table)
         sample = None if rows is None else rows.sample
         _same_declarations(home, transcript.opening, declarations, sample)
         if rows is not None:
             rows.require_protected(store, transcript.opening)
-            for other in note_ledger(home, transcript.first):
+            for copy in note_ledger(home, transcript.first):
                 warnings.warn(
-                    f"the ledger {str(other)!r} begins as this one, {str(home)!r}, does: one is a "
+                    f"the ledger {str(copy)!r} begins as this one, {str(home)!r}, does: one is a "
                     "copy of the other, and each counts only what is asked of it, so that neither "
                     "promise holds for what is asked of both. Go on with one, and remove the "
                     "other.",
@@ -248,7 +248,7 @@ def _home(
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
+class _OpenRequest:
     """What the arguments of `open` say of the ledger; what they leave out is None or empty."""
 
     name: str | None
@@ -263,32 +263,41 @@ class _Said:
 
 
 def _made(
-    home: LedgerHome, said: _Said, data: Any, table: str | None, train: Any, timeout: float
+    home: LedgerHome,
+    request: _OpenRequest,
+    data: Any,
+    table: str | None,
+    train: Any,
+    timeout: float,
 ) -> tuple[Rows, Sample | None]:
     """Make the ledger of a table; the rows, with their fingerprint, and the training rows."""
     if data is None:
         raise InvalidArgument(
             f"there is no ledger {str(home)!r} yet, and open was given no data to make one for."
         )
-    training = None if train is None else training_rows(train, KnownTable(said.form))
-    expected = KnownTable(said.form, {} if training is None else training.types)
+    training = None if train is None else training_rows(train, KnownTable(request.form))
+    expected = KnownTable(request.form, {} if training is None else training.types)
     rows = Rows.of_data(data, table, expected)
-    contents = RowContents(rows.sample, said.declarations.key)
-    for others in [*learnt_from(said.schema), *([] if training is None else [training])]:
-        require_others(others, said.name or home.stem, rows.are, contents)
-    opening = _opening(home, said, rows.sample, training)
+    contents = RowContents(rows.sample, request.declarations.key)
+    for public_rows in [
+        *learnt_from(request.schema),
+        *([] if training is None else [training]),
+    ]:
+        require_others(public_rows, request.name or home.stem, rows.are, contents)
+    opening = _opening(home, request, rows.sample, training)
     ids = " If these are ids of another task, say which: task= (--task)."
     hint = ids if len(rows.sample.types) == 1 else ""
-    same = others_over(rows.content, home, rows.files, said.task)
-    second = {str(each): "the same table" for each in same}
-    if said.task is None:
-        for other, (shared, columns) in with_the_same_columns(rows.columns, home).items():
+    doubles = others_over(rows.content, home, rows.files, request.task)
+    second = {str(each): "the same table" for each in doubles}
+    if request.task is None:
+        for beside, (shared, columns) in with_the_same_columns(rows.columns, home).items():
             partly = f"the same rows, by the content of {shared:,} of {columns:,} compared columns"
-            second.setdefault(other, partly)
-    for other, what in second.items():
+            second.setdefault(beside, partly)
+    for beside, reason in second.items():
         warnings.warn(
-            f"the ledger {other!r} protects {what}: two ledgers have two budgets, and the promise "
-            f"of each holds only for what is asked of it alone. Use that one instead.{hint}",
+            f"the ledger {beside!r} protects {reason}: two ledgers have two budgets, and the "
+            "promise of each holds only for what is asked of it alone. Use that one instead."
+            f"{hint}",
             SecondLedger,
             stacklevel=4,
         )
@@ -304,27 +313,29 @@ def _keyed(opening: Opening, secret: bytes, content: str) -> Opening:
     return replace(opening, fingerprint=keyed_print(secret, content))
 
 
-def _opening(home: LedgerHome, said: _Said, sample: Sample, training: Sample | None) -> Opening:
+def _opening(
+    home: LedgerHome, request: _OpenRequest, sample: Sample, training: Sample | None
+) -> Opening:
     """The first entry of a new ledger, but for the fingerprint, which needs the secret."""
     if sample.n < 2:
         raise InvalidArgument("the table has 1 row; a holdout needs at least 2.")
-    schema = _declared(sample.types, said.schema, columns_with_missing(sample, sample.types))
-    schema = schema.with_family(**said.families)
+    schema = _declared(sample.types, request.schema, columns_with_missing(sample, sample.types))
+    schema = schema.with_family(**request.families)
     if training is not None:
         schema = schema.learn(learnt_values(training, _uncategorised(schema)))
     Prior(schema).require_family()
-    declared = said.declarations
+    declared = request.declarations
     sampling = measured(declared.sampling or Independent(), sample)
     design = design_of(sample, declared.design or (), sampling)
     _require_public(sample, declared)
     drawn = randomised_of(sample, declared.randomised, declared.arm, declared.within)
-    wanted = declared.terms(sample.n, sampling, design, _describing(said), drawn)
-    kind, why = _choice(said, wanted)
-    planned = planned_for(kind, wanted, said.options, schema)
+    wanted = declared.terms(sample.n, sampling, design, _describing(request), drawn)
+    kind, why = _choice(request, wanted)
+    planned = planned_for(kind, wanted, request.options, schema)
     terms = planned.terms(wanted)
     mechanism: dict[str, Any] = {"name": kind.name, "parameters": planned.parameters}
-    if said.options:
-        mechanism["options"] = dict(said.options)
+    if request.options:
+        mechanism["options"] = dict(request.options)
     if terms.surprises is not None and claiming(mechanism, terms, CHECKS) is None:
         raise InvalidArgument(
             f"surprises is {terms.surprises:,}, and {kind.name} checks no guesses: "
@@ -332,28 +343,28 @@ def _opening(home: LedgerHome, said: _Said, sample: Sample, training: Sample | N
         )
     if why is not None:
         mechanism["why"] = why
-    facts = terms, schema, mechanism, "", said.form, said.task
-    opening = Opening(now(), said.name or home.stem, *facts)
+    facts = terms, schema, mechanism, "", request.form, request.task
+    opening = Opening(now(), request.name or home.stem, *facts)
     # What cannot be read again must not be written.
     Transcript().apply([(1, canonical(opening.body()), "")])
     return opening
 
 
-def _declared(types: Mapping[str, ColumnType], said: Any, with_missing: Iterable[str]) -> Schema:
+def _declared(types: Mapping[str, ColumnType], written: Any, with_missing: Iterable[str]) -> Schema:
     """The declared schema as a ledger writes it: favourites by their canonical texts.
 
     It says of the columns that hold missing values that they may be missing: like the types of
     columns this is public. Refused where one was declared never to be.
     """
-    schema, nullable = Schema(types).declare(said), list(with_missing)
+    schema, nullable = Schema(types).declare(written), list(with_missing)
     wrong = [name for name in nullable if schema.never_null.get(name, False)]
     if wrong:
         raise InvalidArgument(
             f"never_null is declared for {listed(wrong)}, and the table has rows without a value "
             "there; leave that out, so that such rows are left out of what is asked."
         )
-    known = replace(schema, never_null={**schema.never_null, **dict.fromkeys(nullable, False)})
-    return Schema.from_dict(Prior(known).to_dict())
+    complete = replace(schema, never_null={**schema.never_null, **dict.fromkeys(nullable, False)})
+    return Schema.from_dict(Prior(complete).to_dict())
 
 
 def _uncategorised(schema: Schema) -> list[str]:
@@ -371,9 +382,9 @@ def _require_public(sample: Sample, declared: Declarations) -> None:
         key_order(sample, declared.key)
 
 
-def _choice(said: _Said, wanted: Terms) -> Choice:
+def _choice(request: _OpenRequest, wanted: Terms) -> Choice:
     """The mechanism that was named, or the one that is chosen for what was declared."""
-    name = _mechanism_name(said)
+    name = _mechanism_name(request)
     if wanted.described_share == 1.0:
         if name not in (None, AUTO):
             raise InvalidArgument(
@@ -381,7 +392,7 @@ def _choice(said: _Said, wanted: Terms) -> Choice:
             )
         return Choice(DESCRIBED_ONLY, None)
     if name == AUTO:
-        return choose(wanted, said.options)
+        return choose(wanted, request.options)
     kind = kind_of(name or BOUNDED_NOISE.name)
     if wanted.describes and not kind.beside_described:
         raise InvalidArgument(
@@ -391,30 +402,30 @@ def _choice(said: _Said, wanted: Terms) -> Choice:
     return Choice(kind, None)
 
 
-def _describing(said: _Said) -> Describing:
+def _describing(request: _OpenRequest) -> Describing:
     """How described questions are answered where nobody says: who names a mechanism gets it."""
-    named = said.mechanism is not None and said.mechanism != AUTO
-    if named or said.private:
+    named = request.mechanism is not None and request.mechanism != AUTO
+    if named or request.private:
         return "off"
     # What is asked of columns that come later costs less.
-    later = (said.declarations.key, said.declarations.candidates)
+    later = (request.declarations.key, request.declarations.candidates)
     return "exact" if later == (None, None) else "rounded"
 
 
-def _mechanism_name(said: _Said) -> str | None:
+def _mechanism_name(request: _OpenRequest) -> str | None:
     """The mechanism that was named; a private holdout has a private one."""
-    if not said.private:
-        return said.mechanism
-    described = said.declarations.described
-    if described not in (None, "off") or said.declarations.described_share:
+    if not request.private:
+        return request.mechanism
+    described = request.declarations.described
+    if described not in (None, "off") or request.declarations.described_share:
         raise InvalidArgument(
             "private=True with described answers: exact answers are not private. Leave one out."
         )
-    if said.mechanism is None:
+    if request.mechanism is None:
         return _PRIVATE[0]
-    if said.mechanism == AUTO or not kind_of(said.mechanism).private:
-        raise _not_private(said.mechanism)
-    return said.mechanism
+    if request.mechanism == AUTO or not kind_of(request.mechanism).private:
+        raise _not_private(request.mechanism)
+    return request.mechanism
 
 
 def _not_private(name: str) -> InvalidArgument:
@@ -425,34 +436,34 @@ def _not_private(name: str) -> InvalidArgument:
 
 
 def _same_declarations(
-    home: LedgerHome, opening: Opening, said: _Said, sample: Sample | None
+    home: LedgerHome, opening: Opening, request: _OpenRequest, sample: Sample | None
 ) -> None:
     """Refuse what is said otherwise than when the ledger was opened."""
-    if said.private and not kind_of(opening.mechanism["name"]).private:
+    if request.private and not kind_of(opening.mechanism["name"]).private:
         raise _not_private(opening.mechanism["name"])
-    for what, value, stored in _comparable(opening, said, sample):
+    for name, value, stored in _comparable(opening, request, sample):
         if value is not None and value != stored:
             raise InvalidArgument(
-                f"{what} is {value!r}, and the ledger {str(home)!r} was opened with {stored!r}; "
+                f"{name} is {value!r}, and the ledger {str(home)!r} was opened with {stored!r}; "
                 "leave it out, or use another ledger."
             )
 
 
 def _comparable(
-    opening: Opening, said: _Said, sample: Sample | None
+    opening: Opening, request: _OpenRequest, sample: Sample | None
 ) -> Iterator[tuple[str, object, object]]:
     """What may be declared, as it is said now (None: it is not) and as the ledger has it."""
-    declared, terms, chosen = said.declarations, opening.terms, opening.mechanism
-    auto = said.mechanism == AUTO and "why" in chosen
-    yield "mechanism", None if auto else said.mechanism, chosen["name"]
-    yield "options", dict(said.options) or None, chosen.get("options", {})
-    yield "name", said.name, opening.name
-    yield "task", said.task, opening.task
-    for what in _COMPARED:
-        yield what, getattr(declared, what), getattr(terms, what)
-    for what, value in asdict(said.form).items():
-        kept = getattr(opening.form, what)
-        yield what, None if value == getattr(AS_USUAL, what) else value, kept
+    declared, terms, chosen = request.declarations, opening.terms, opening.mechanism
+    auto = request.mechanism == AUTO and "why" in chosen
+    yield "mechanism", None if auto else request.mechanism, chosen["name"]
+    yield "options", dict(request.options) or None, chosen.get("options", {})
+    yield "name", request.name, opening.name
+    yield "task", request.task, opening.task
+    for option in _COMPARED:
+        yield option, getattr(declared, option), getattr(terms, option)
+    for option, value in asdict(request.form).items():
+        stored_form = getattr(opening.form, option)
+        yield option, None if value == getattr(AS_USUAL, option) else value, stored_form
     if declared.sampling is not None and sample is not None:
         sampling = measured(declared.sampling, sample)
         yield "sampling", sampling_to_dict(sampling), sampling_to_dict(terms.sampling)
@@ -462,15 +473,15 @@ def _comparable(
     yield "randomised", declared.randomised, None if drawn is None else drawn.by
     yield "arm", declared.arm, None if drawn is None else drawn.arm
     yield "within", declared.within, () if drawn is None else drawn.within
-    if said.schema is not None:
+    if request.schema is not None:
         stored = opening.schema
         nullable = [name for name, never in stored.never_null.items() if not never]
-        again = _declared(stored.types, said.schema, nullable).with_family(**said.families)
+        again = _declared(stored.types, request.schema, nullable).with_family(**request.families)
         if again.values != stored.values:
             stored = stored.said  # who declares what was learnt says the same
         never_null = {name: stored.never_null.get(name, True) for name in again.never_null}
         facts = replace(stored, learnt=(), never_null=never_null).to_dict()
-        yield from ((what, value, facts.get(what)) for what, value in again.to_dict().items())
+        yield from ((option, value, facts.get(option)) for option, value in again.to_dict().items())
     else:
-        for what, texts in said.families.items():
-            yield what, list(texts), list(getattr(opening.schema, what))
+        for option, texts in request.families.items():
+            yield option, list(texts), list(getattr(opening.schema, option))

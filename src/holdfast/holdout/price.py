@@ -211,9 +211,9 @@ class _Rehearsal:
         played(plays, self._put)
         return self.batches
 
-    def _put(self, due: Due) -> list[Estimate]:
+    def _put(self, batch: Due) -> list[Estimate]:
         fresh: list[Wish] = []
-        estimates = [self._found(place, part, fresh) for place, part in due]
+        estimates = [self._found(place, part, fresh) for place, part in batch]
         self.batches.extend(by_mechanism(fresh))
         return estimates
 
@@ -291,8 +291,8 @@ class Worst:
         mechanism, fewer = desk.offers(wishes, self.least_surprised)
         _, more = desk.offers(wishes, self.most_surprised)
         charges = [
-            max(one.worst_charge, other.worst_charge)
-            for one, other in zip(fewer, more, strict=True)
+            max(less.worst_charge, greater.worst_charge)
+            for less, greater in zip(fewer, more, strict=True)
         ]
         if wishes[0].claim is None:
             later = Worst(
@@ -384,11 +384,11 @@ def _sure_part(desk: Desk, question: Bound, price: _Price, tolerance: float | No
 def _left_for(desk: Desk, questions: Sequence[Bound], tolerance: float | None) -> Budget:
     """What is left for more like these questions."""
     terms, once = desk.transcript.terms, desk.once
-    asked = [each for each in questions if not has_description(each)]
-    parts = [part for each in asked for stage in _stages(each, once) for part in stage]
-    known = {part.text for part in parts if desk.stored(_asked(desk, part, tolerance))}
+    undescribed = [each for each in questions if not has_description(each)]
+    parts = [part for each in undescribed for stage in _stages(each, once) for part in stage]
+    answered = {part.text for part in parts if desk.stored(_asked(desk, part, tolerance))}
     return desk.budget().for_more_of(
-        [question_kind(each, terms, known, once=once) for each in asked]
+        [question_kind(each, terms, answered, once=once) for each in undescribed]
     )
 
 
@@ -416,10 +416,10 @@ def _price_of(
         most, worst = _at_worst(desk, surprised, Worst(before, before))
     accounts = {id(each): each for each in (before, after, *worst.accounts)}
     budget = _left_for(desk, questions, tolerance)
-    left = {each: budget.on(account).questions_left for each, account in accounts.items()}
-    in_all = min(left[id(each)] for each in worst.accounts) if math.isfinite(most) else 0
+    remaining = {each: budget.on(account).questions_left for each, account in accounts.items()}
+    in_all = min(remaining[id(each)] for each in worst.accounts) if math.isfinite(most) else 0
     new = sum(map(len, surprised))
-    return _Price(least, most, new, left[id(before)], (left[id(after)], in_all), part)
+    return _Price(least, most, new, remaining[id(before)], (remaining[id(after)], in_all), part)
 
 
 def _least(desk: Desk, batches: Sequence[Sequence[Wish]]) -> tuple[float, Account, float]:

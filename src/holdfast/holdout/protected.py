@@ -114,7 +114,7 @@ def is_readable(sample: Sample) -> bool:
 
 def given_up(pending: Pending) -> InvalidQuestion:
     """What is said of a batch that was given up."""
-    texts = ", ".join(asked.offer.question for asked in pending.asked)
+    texts = ", ".join(reserved.offer.question for reserved in pending.asked)
     return InvalidQuestion(
         f"{texts} could not be evaluated, though the table can be read; it keeps its worst charge "
         "and will not be tried again. Ask it in another form."

@@ -37,27 +37,27 @@ MEAN: QuestionKind = [[None]]
 
 
 def question_kind(
-    question: Bound, terms: Terms, known: Container[str] = (), *, once: bool = False
+    question: Bound, terms: Terms, answered: Container[str] = (), *, once: bool = False
 ) -> QuestionKind:
-    """The kind of a question; parts that are `known`, as the size of a group, are not asked again.
+    """The kind of a question; `answered` parts, as the size of a group, are not asked again.
 
     A search is taken to be as long as it can be.
     """
     if isinstance(question, Quantile):
         threshold = question.threshold(question.low)  # of rows with a value, where some have none
-        return [*question_kind(threshold, terms, known, once=once)] * question.longest
+        return [*question_kind(threshold, terms, answered, once=once)] * question.longest
     stages = batches(question, numbers=False, once=once)
-    new = [[part for part in stage if part.text not in known] for stage in stages]
-    asked = [stage for stage in new if stage] or stages
-    return [[_record(part, terms) for part in stage] for stage in asked]
+    new = [[part for part in stage if part.text not in answered] for stage in stages]
+    pending = [stage for stage in new if stage] or stages
+    return [[_record(part, terms) for part in stage] for stage in pending]
 
 
 def kind_after(
     question: Bound, looks: Iterable[Recorded], terms: Terms, *, once: bool
 ) -> QuestionKind:
     """The kind of a question that was answered by these looks: others were there before it."""
-    known = {each.question for each in looks if each.part_of != question.text}
-    return question_kind(question, terms, known, once=once)
+    answered = {each.question for each in looks if each.part_of != question.text}
+    return question_kind(question, terms, answered, once=once)
 
 
 def _record(part: Statistic, terms: Terms) -> Mapping[str, Any] | None:

@@ -46,9 +46,9 @@ class Range(NamedTuple):
         """Both ends are known."""
         return math.isfinite(self.low) and math.isfinite(self.high)
 
-    def within(self, other: Range) -> bool:
+    def within(self, outer: Range) -> bool:
         """No value of this range is outside the other."""
-        return other.low <= self.low and self.high <= other.high
+        return outer.low <= self.low and self.high <= outer.high
 
 
 ARITHMETIC = frozenset({Op.ADD, Op.SUBTRACT, Op.MULTIPLY, Op.DIVIDE})

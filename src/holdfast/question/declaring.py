@@ -232,7 +232,7 @@ _LISTED = {
 }
 
 
-def bounds_pair(bounds: object, what: str = "bounds") -> Range:
+def bounds_pair(bounds: object, label: str = "bounds") -> Range:
     """Two finite numbers, the first below the second."""
     if isinstance(bounds, tuple | list) and len(bounds) == 2:
         low, high = bounds
@@ -242,7 +242,7 @@ def bounds_pair(bounds: object, what: str = "bounds") -> Range:
                 if pair.finite and pair.low < pair.high and math.isfinite(pair.high - pair.low):
                     return pair
     raise InvalidArgument(
-        f"{what} must be two finite numbers (low, high) with low below high, not "
+        f"{label} must be two finite numbers (low, high) with low below high, not "
         f"{repr(bounds)[:60]}."
     )
 

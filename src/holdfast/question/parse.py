@@ -360,9 +360,9 @@ def read_call(text: str) -> CallText:
     return CallText(words[0].text.lower(), arguments, _text(text, rest[1:]), by)
 
 
-def reads_alike(text: str, other: str) -> bool:
+def reads_alike(text: str, second: str) -> bool:
     """Whether two texts say the same word by word, but for spaces and how numbers are written."""
-    return text == other or _meaning(text) == _meaning(other)
+    return text == second or _meaning(text) == _meaning(second)
 
 
 def _meaning(text: str) -> list[tuple[str, str | float]]:

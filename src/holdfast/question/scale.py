@@ -58,7 +58,7 @@ def sub_exponential(sigma: float, b: float) -> Scale:
     return Scale(sigma, _positive("b", b))
 
 
-def read_scale(scale: Any, what: str) -> Scale:
+def read_scale(scale: Any, label: str) -> Scale:
     """A scale from what may stand for one: itself, or named values."""
     if isinstance(scale, Scale):
         return scale
@@ -66,9 +66,9 @@ def read_scale(scale: Any, what: str) -> Scale:
         try:
             return Scale(**scale)
         except InvalidArgument as error:
-            raise InvalidArgument(f"{what}: {error}") from None
+            raise InvalidArgument(f"{label}: {error}") from None
     raise InvalidArgument(
-        f"{what} must be holdfast.tails.sub_gaussian(sigma) or sub_exponential(sigma, b), or "
+        f"{label} must be holdfast.tails.sub_gaussian(sigma) or sub_exponential(sigma, b), or "
         f"named values such as {{'sigma': 0.4}}, not {repr(scale)[:60]}."
     )
 

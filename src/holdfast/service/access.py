@@ -96,11 +96,11 @@ class Caller:
         if key is None:
             return await work()
         tokens, call = self.service.tokens, self._call(sent, self.own(key))
-        kept = await run_in(TOKENS, lambda: tokens.kept(call))
-        if kept is None:
+        stored = await run_in(TOKENS, lambda: tokens.kept(call))
+        if stored is None:
             text = json.dumps(await work())
-            kept = await run_in(TOKENS, lambda: tokens.keep(call, text))
-        reply: dict[str, Any] = json.loads(kept)
+            stored = await run_in(TOKENS, lambda: tokens.keep(call, text))
+        reply: dict[str, Any] = json.loads(stored)
         return reply
 
     async def submit(self, put: Callable[[Holdout], Standing], digest: str) -> Standing:
@@ -136,15 +136,15 @@ class Caller:
         askings: Sequence[Asking],
         put: Callable[[Holdout], list[Answer]],
         key: str | None,
-        asked: object,
+        body: object,
         accept_cost: int | None = None,
     ) -> list[Answer]:
-        """Ask several questions that were chosen together; `asked` is all that is said of them."""
+        """Ask several questions that were chosen together; `body` is all that is said of them."""
 
         async def together() -> list[Answer]:
             return await self.served.ask(put)
 
-        return await self._answered(askings, put, together, key, asked, accept_cost)
+        return await self._answered(askings, put, together, key, body, accept_cost)
 
     async def _answered(
         self,
@@ -152,7 +152,7 @@ class Caller:
         put: Callable[[Holdout], _R],
         together: Callable[[], Awaitable[_R]],
         key: str | None,
-        asked: object,
+        body: object,
         accept_cost: int | None,
     ) -> _R:
         await self.require_asking()
@@ -181,36 +181,36 @@ class Caller:
             except (InvalidArgument, InvalidQuestion, Refused) as error:
                 unpriced = error  # it may have been told before, all the same
             if price == FREE:
-                found = await known()
-                if found is not None:
-                    return found
+                reply = await known()
+                if reply is not None:
+                    return reply
                 if unpriced is not None:
                     raise unpriced
             require_accepted(price, len(askings), accept_cost)
             return await self._capped(
-                lambda: self._call(asked, key),
+                lambda: self._call(body, key),
                 price,
                 work,
                 known,
-                lambda found, reserved: settled_price(found, key, reserved),
+                lambda reply, reserved: settled_price(reply, key, reserved),
             )
 
-    def _call(self, asked: object, key: str | None) -> CountedCall:
-        return CountedCall.of(self.served.name, asked, key)
+    def _call(self, body: object, key: str | None) -> CountedCall:
+        return CountedCall.of(self.served.name, body, key)
 
     async def _capped(
         self,
-        counted: Callable[[], CountedCall],
+        call_of: Callable[[], CountedCall],
         price: Price,
         work: Callable[[Price], Awaitable[_T]],
-        known: Callable[[], Awaitable[_T | None]],
+        stored_reply: Callable[[], Awaitable[_T | None]],
         settled: Callable[[_T, Price], Price],
     ) -> _T:
         """Do the work if the caps cover it, else only what is known."""
         tokens, token = self.service.tokens, self.token
         if not token.is_capped:  # nothing is to be written down
             return await work(price)
-        call = counted()
+        call = call_of()
         pool = None
         if token.share is not None:
             budget = await self.served.read(lambda holdout: holdout.budget)
@@ -219,12 +219,12 @@ class Caller:
             TOKENS, lambda: tokens.charge(token, call, price, None if pool is None else pool.covers)
         )
         if charged == "over":
-            reply = await known()
+            reply = await stored_reply()
             if reply is None:
-                taken = tokens.taken(token, call.dataset)
+                spent = tokens.taken(token, call.dataset)
                 if token.questions is not None:  # which counts all data sets
-                    taken = taken._replace(questions=tokens.spent(token))
-                raise _over_the_cap(token, taken, price, pool)
+                    spent = spent._replace(questions=tokens.spent(token))
+                raise _over_the_cap(token, spent, price, pool)
             return reply
         try:
             reply = await work(price)
@@ -244,19 +244,20 @@ def _is_one(asking: Asking) -> bool:
     return bool(asking.claim) and not asking.by and not any(each in text for each in _TABLES)
 
 
-def _over_the_cap(token: Token, taken: Price, price: Price, pool: Pool | None) -> BudgetExhausted:
+def _over_the_cap(token: Token, spent: Price, price: Price, pool: Pool | None) -> BudgetExhausted:
     """What is lacking, of the cap that is over first."""
-    if pool is None or (token.questions or math.inf) < taken.questions + price.questions:
-        wanted, left = price.questions, (token.questions or 0) - taken.questions
+    if pool is None or (token.questions or math.inf) < spent.questions + price.questions:
+        wanted, remaining = price.questions, (token.questions or 0) - spent.questions
         cap = f"the {token.questions or 0:,} of this token"
     else:
-        used = pool.taken(taken)
-        wanted, left = pool.taken(taken.with_(price)) - used, max(0, pool.held - used)
+        used = pool.taken(spent)
+        wanted, remaining = pool.taken(spent.with_(price)) - used, max(0, pool.held - used)
         cap = f"the {pool.held:,} that are this token's share of {pool.questions:,}"
     return BudgetExhausted(
-        f"requested {plural(wanted, 'question')}; remaining {left:,} of {cap}; missing "
-        f"{wanted - left:,}. Repeating an earlier question is free; ask the custodian for more.",
-        Shortfall("questions", wanted, left),
+        f"requested {plural(wanted, 'question')}; remaining {remaining:,} of {cap}; missing "
+        f"{wanted - remaining:,}. Repeating an earlier question is free; ask the custodian for "
+        "more.",
+        Shortfall("questions", wanted, remaining),
     )
 
 
@@ -278,8 +279,8 @@ def client_of(request: Request, service: Service) -> str:
     if not _is_trusted(peer, service):
         return peer
     forwarded = request.headers.get("x-forwarded-for", "").split(",")
-    others = (each.strip() for each in reversed(forwarded))
-    return next((each for each in others if each and not _is_trusted(each, service)), peer)
+    proxies = (each.strip() for each in reversed(forwarded))
+    return next((each for each in proxies if each and not _is_trusted(each, service)), peer)
 
 
 def is_secure(request: Request, service: Service) -> bool:
@@ -311,15 +312,15 @@ async def _serving(request: Request) -> Service:
 Serving = Annotated[Service, Depends(_serving)]
 
 
-def _known(request: Request, shown: HTTPAuthorizationCredentials | None) -> Token:
+def _known(request: Request, credentials: HTTPAuthorizationCredentials | None) -> Token:
     """Whose token is shown, which is looked up once a request."""
-    known: Token | None = getattr(request.state, "token", None)
-    if known is None:
-        if shown is None:
+    token: Token | None = getattr(request.state, "token", None)
+    if token is None:
+        if credentials is None:
             raise rejection(401, "the request has no token.")
-        known = _verified(request, shown.credentials)
-        request.state.token = known
-    return known
+        token = _verified(request, credentials.credentials)
+        request.state.token = token
+    return token
 
 
 def _verified(request: Request, text: str) -> Token:
@@ -381,7 +382,7 @@ class Veil:
     """Other names in place of some; with none to hide, everything is shown as it is."""
 
     def __init__(self, hidden: Mapping[str, str]) -> None:
-        self._hidden = {**hidden, **{_quoted(name): other for name, other in hidden.items()}}
+        self._hidden = {**hidden, **{_quoted(name): alias for name, alias in hidden.items()}}
         longest_first = sorted(self._hidden, key=len, reverse=True)
         self._pattern = re.compile("|".join(map(re.escape, longest_first)))
 
@@ -396,7 +397,7 @@ class Veil:
             return told
         match told:
             case str():
-                return self._pattern.sub(lambda found: self._hidden[found[0]], told)
+                return self._pattern.sub(lambda match: self._hidden[match[0]], told)
             case list():
                 return [self.over(each) for each in told]
             case dict():

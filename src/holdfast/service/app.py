@@ -144,8 +144,8 @@ def app_of(service: Service) -> FastAPI:
         reference,
     ):
         app.include_router(router)
-    for known in (HoldfastError, Rejected):
-        app.add_exception_handler(known, _problem)
+    for kind in (HoldfastError, Rejected):
+        app.add_exception_handler(kind, _problem)
     app.add_exception_handler(SignedOut, _sign_in)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _by_status)
@@ -183,15 +183,15 @@ async def _invalid(request: Request, error: Exception) -> Response:
     return await _problem(request, rejection(422, f"{sentence}."))
 
 
-def _fault(found: dict[str, Any]) -> str:
-    place = ".".join(str(part)[:50] for part in found["loc"])
-    return f"{place}: {found['msg']}"
+def _fault(fault: dict[str, Any]) -> str:
+    place = ".".join(str(part)[:50] for part in fault["loc"])
+    return f"{place}: {fault['msg']}"
 
 
 async def _by_status(request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 500
-    known = rejection(status, _SAID[status]) if status in _SAID else error
-    return await _problem(request, known)
+    problem = rejection(status, _SAID[status]) if status in _SAID else error
+    return await _problem(request, problem)
 
 
 _ROWS = 4_096

@@ -145,7 +145,7 @@ def recorded_from(body: Mapping[str, Any]) -> Recorded:
     """The line that was carried."""
     variance, rule = body["variance"], body["rule"]
     pairs = {name: None if body[name] is None else tuple(body[name]) for name in _PAIRS}
-    made = {
+    values = {
         **{name: body[name] for name in Recorded.__slots__},
         **{name: interval_between(*body[name]) for name in _INTERVALS},
         **pairs,
@@ -154,7 +154,7 @@ def recorded_from(body: Mapping[str, Any]) -> Recorded:
         "variance": None if variance is None else KnownVariance(**variance),
         "rule": None if rule is None else rule_from(rule),
     }
-    return Recorded(**made)
+    return Recorded(**values)
 
 
 def carried_budget(budget: Budget) -> dict[str, Any]:
@@ -213,12 +213,12 @@ def connect(
 
 
 def _only_one(sender: Sender) -> str:
-    known = [each["name"] for each in sender.get("/datasets")["datasets"]]
-    if len(known) != 1:
+    names = [each["name"] for each in sender.get("/datasets")["datasets"]]
+    if len(names) != 1:
         raise InvalidArgument(
-            f"the token is for {len(known)} data sets ({', '.join(known)}); say which: name=."
+            f"the token is for {len(names)} data sets ({', '.join(names)}); say which: name=."
         )
-    return str(known[0])
+    return str(names[0])
 
 
 class ServedHoldout:
@@ -244,8 +244,8 @@ class ServedHoldout:
     def budget(self) -> Budget:
         """What is left, after everything that anybody has asked."""
         reply = self._sender.get(f"{self._path}/budget", details=True)
-        carried = reply["details"]
-        return self._promised.budget(carried["account"], carried["kinds"])
+        details = reply["details"]
+        return self._promised.budget(details["account"], details["kinds"])
 
     @property
     def ledger(self) -> LedgerView:
@@ -538,8 +538,8 @@ def _label(label: Any) -> Any:
     return tuple(label) if isinstance(label, list) else label
 
 
-def _not_text(what: str) -> InvalidArgument:
+def _not_text(name: str) -> InvalidArgument:
     return InvalidArgument(
-        f"the question is a {what} that is not text; Python functions and expressions are never "
+        f"the question is a {name} that is not text; Python functions and expressions are never "
         "sent. Ask by text, or open the data itself."
     )

@@ -143,8 +143,8 @@ def _templates() -> Environment:
 
 def rendered(template: str, status: int = 200, **facts: Any) -> HTMLResponse:
     """A page; whatever it is told is escaped."""
-    made = _templates().get_template(template).render({**_BLANK, **facts})
-    return HTMLResponse(made, status)
+    page = _templates().get_template(template).render({**_BLANK, **facts})
+    return HTMLResponse(page, status)
 
 
 def problem_page(problem: Problem, session: PageSession | None) -> HTMLResponse:
@@ -245,7 +245,7 @@ async def put(
     require_own_form(request, session, mark)
     form = {"question": question, "verb": verb, "number": number, "by": by, "why": why}
     form |= {"half_width": half_width, "key": key}
-    found: dict[str, Any] = {}
+    facts: dict[str, Any] = {}
     try:
         served = service.served(dataset, session.token)
         if session.token.role == "viewer":
@@ -254,16 +254,16 @@ async def put(
         asking = _asking(form, session, caller.own(key or None))
         if do == "ask":
             accepted = typed_count("accept_cost", accept_cost)
-            found["reply"] = _shown(await caller.answer(asking, accepted))
+            facts["reply"] = _shown(await caller.answer(asking, accepted))
             form["key"] = ""
         else:
-            found["cost"] = await served.read(asking.cost_of)
-            found["price"] = (await served.read(partial(price_of, [asking]))).questions
+            facts["cost"] = await served.read(asking.cost_of)
+            facts["price"] = (await served.read(partial(price_of, [asking]))).questions
     except (HoldfastError, Rejected) as error:
-        found["problem"] = problem_of(error)
+        facts["problem"] = problem_of(error)
         if isinstance(error, CostNotAccepted):
-            found["price"] = error.questions
-    return await _workbench(dataset, service, session, form, **found)
+            facts["price"] = error.questions
+    return await _workbench(dataset, service, session, form, **facts)
 
 
 @dashboard.get("/data/{dataset}/ledger")
@@ -366,7 +366,7 @@ async def make_token(
     try:
         wanted = dataset or session.token.dataset
         service.require_scope(session.token, wanted)
-        made = service.tokens.create(
+        granted = service.tokens.create(
             name,
             typed_role(role),
             dataset=wanted,
@@ -376,7 +376,7 @@ async def make_token(
         )
     except (HoldfastError, Rejected) as error:
         return _tokens(service, session, problem=problem_of(error))
-    return _tokens(service, session, made=made)
+    return _tokens(service, session, made=granted)
 
 
 @dashboard.post("/tokens/{which}/revoke")
@@ -393,13 +393,13 @@ async def revoke(
 
 
 async def _workbench(
-    dataset: str, service: Service, session: PageSession, form: dict[str, str], **found: Any
+    dataset: str, service: Service, session: PageSession, form: dict[str, str], **outcome: Any
 ) -> Response:
     served = service.served(dataset, session.token)
     facts = await served.read(partial(dataset_told, reader=session.token))
     blank = dict.fromkeys(("question", "verb", "number", "by", "half_width", "why", "key"), "")
-    shown = {**blank, **form, "key": form.get("key") or secrets.token_hex(16)}
-    problem: Problem | None = found.get("problem")
+    fields = {**blank, **form, "key": form.get("key") or secrets.token_hex(16)}
+    problem: Problem | None = outcome.get("problem")
     return rendered(
         "workbench.html",
         200 if problem is None else problem.status,
@@ -407,25 +407,25 @@ async def _workbench(
         dataset=dataset,
         kind=await served.kind(),
         facts=facts,
-        form=shown,
-        **{"reply": None, "cost": None, "price": 1, "problem": None, **found},
+        form=fields,
+        **{"reply": None, "cost": None, "price": 1, "problem": None, **outcome},
     )
 
 
-def _tokens(service: Service, session: PageSession, **said: Any) -> Response:
+def _tokens(service: Service, session: PageSession, **facts: Any) -> Response:
     _require_custodian(session)
     scope = session.token.dataset
     tokens = [each for each in service.tokens.all() if scope in (None, each.dataset)]
     listed = [(each, service.tokens.spent(each)) for each in tokens]
     names = service.names_for(session.token)
-    problem: Problem | None = said.get("problem")
+    problem: Problem | None = facts.get("problem")
     return rendered(
         "tokens.html",
         200 if problem is None else problem.status,
         session=session,
         tokens=listed,
         names=names,
-        **{"made": None, "problem": None, **said},
+        **{"made": None, "problem": None, **facts},
     )
 
 
@@ -454,9 +454,9 @@ def _require_custodian(session: PageSession) -> None:
         raise rejection(403, "this page is for custodians.")
 
 
-def _shown(found: Reply) -> dict[str, Any]:
+def _shown(reply: Reply) -> dict[str, Any]:
     """A reply as a page shows it: one answer in words, or a table of them."""
-    return {"text": str(found), "question": found.question, "rows": group_rows(found)}
+    return {"text": str(reply), "question": reply.question, "rows": group_rows(reply)}
 
 
 # The page of a leaderboard: its standings, and a form to submit a file.
@@ -484,7 +484,7 @@ async def submit_form(
 ) -> Response:
     """Submit a file under the name of whoever is signed in."""
     require_own_form(request, session, mark)
-    found: dict[str, Any] = {}
+    facts: dict[str, Any] = {}
     try:
         served = service.served(dataset, session.token)
         if session.token.role == "viewer":
@@ -495,17 +495,17 @@ async def submit_form(
         sent = UploadedFile(upload, session.token.name, options)
         caller = Caller(service, session.token, served)
         digest = await run_in(BODIES, lambda: sent.digest(dataset))
-        found["told"] = await caller.submit(sent.submit_to, digest)
+        facts["standing"] = await caller.submit(sent.submit_to, digest)
     except (HoldfastError, Rejected) as error:
-        found["problem"] = problem_of(error)
-    return await _board(dataset, service, session, **found)
+        facts["problem"] = problem_of(error)
+    return await _board(dataset, service, session, **facts)
 
 
 async def _board(
     dataset: str,
     service: Service,
     session: PageSession,
-    told: Standing | None = None,
+    standing: Standing | None = None,
     problem: Problem | None = None,
 ) -> Response:
     def read(holdout: Holdout) -> dict[str, Any]:
@@ -520,7 +520,7 @@ async def _board(
         dataset=dataset,
         kind="board",
         facts=facts,
-        told=told,
+        told=standing,
         problem=problem,
     )
 
@@ -596,8 +596,8 @@ async def sliders() -> Response:
 
 def _plan(rows: str, questions: str, tolerance: str) -> Plan:
     typed = {"rows": rows, "questions": questions, "tolerance": tolerance}
-    given: dict[str, Any] = {
+    declared: dict[str, Any] = {
         name: typed_number(name, text[:20]) for name, text in typed.items() if text.strip()
     }
-    made: Plan = make_plan(**given)
-    return made
+    plan: Plan = make_plan(**declared)
+    return plan

@@ -115,9 +115,9 @@ class Asking:
     @classmethod
     def of(cls, verb: AskingVerb, options: Mapping[str, Any]) -> Asking:
         """A verb with its options, as they came over the wire; None says nothing."""
-        given = {name: value for name, value in options.items() if value is not None}
-        given |= {name: tuple(given[name]) for name in ("by", "bounds", "dev") if name in given}
-        asking = cls(verb=verb, **given)
+        stated = {name: value for name, value in options.items() if value is not None}
+        stated |= {name: tuple(stated[name]) for name in ("by", "bounds", "dev") if name in stated}
+        asking = cls(verb=verb, **stated)
         if verb == "check" and len(asking.claim) != 1:
             raise InvalidArgument("a check takes one of guess, at_most and at_least.")
         return asking
@@ -293,16 +293,16 @@ class Served:
         Who is left has a turn of their own: there is one for every call that waits.
         """
         with self._guard:
-            taken: list[_Call] = []
-            left: list[_Call] = []
+            batch: list[_Call] = []
+            waiting: list[_Call] = []
             keys: set[str] = set()
             for call in self._waiting:
                 key = call.asking.request_key
-                late = len(taken) >= _MOST_TOGETHER or key in keys
-                (left if late else taken).append(call)
+                late = len(batch) >= _MOST_TOGETHER or key in keys
+                (waiting if late else batch).append(call)
                 keys |= set() if key is None else {key}
-            self._waiting = left
-        return [call for call in taken if call.told.set_running_or_notify_cancel()]
+            self._waiting = waiting
+        return [call for call in batch if call.told.set_running_or_notify_cancel()]
 
     def _used(self, use: Callable[[Holdout], _T]) -> _T:
         if self._with_rows is None:
@@ -315,8 +315,8 @@ class Served:
 
     def _opened(self) -> Holdout:
         """The holdout with its rows, from where they were when it was published."""
-        with open_holdout(ledger=self._home.address, timeout=self._patience) as known:
-            source = known.source
+        with open_holdout(ledger=self._home.address, timeout=self._patience) as reader:
+            source = reader.source
         if source is None:
             raise DataChanged("nobody wrote down where the data is.")
         try:
@@ -324,11 +324,11 @@ class Served:
         except InvalidArgument as error:  # the files are gone, or something else is in their place
             raise DataChanged(str(error)) from None
 
-    def _let_go_after(self, told: object) -> None:
+    def _let_go_after(self, reply: object) -> None:
         """After trouble with files the next one opens them again, and compares the rows."""
-        if not isinstance(told, Exception) or isinstance(told, FAULTS_OF_CALLS):
+        if not isinstance(reply, Exception) or isinstance(reply, FAULTS_OF_CALLS):
             return
-        _log.error("%s: %s", self._home.stem, type(told).__name__)
+        _log.error("%s: %s", self._home.stem, type(reply).__name__)
         if self._with_rows is not None:
             self._with_rows.close()
             self._with_rows = None

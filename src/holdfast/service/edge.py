@@ -64,8 +64,8 @@ class Edge:
             if message["type"] == "http.response.start":
                 status = message["status"]
                 headers = message["headers"] = list(message["headers"])
-                said = {name.lower() for name, _ in headers}
-                headers += [each for each in _HEADERS if each[0] not in said]
+                names = {name.lower() for name, _ in headers}
+                headers += [each for each in _HEADERS if each[0] not in names]
             await send(message)
 
         try:
@@ -99,9 +99,9 @@ class Edge:
         return limit if self._may_bring(Request(scope)) else settings.largest_request
 
     def _may_bring(self, request: Request) -> bool:
-        shown = request.headers.get("authorization")
-        if shown is not None:
-            text = shown.partition(" ")[2]
+        authorization = request.headers.get("authorization")
+        if authorization is not None:
+            text = authorization.partition(" ")[2]
             return self._service.verified(text, client_of(request, self._service)).role != "viewer"
         try:
             return session_of(request, self._service).token.role != "viewer"
@@ -116,13 +116,13 @@ def _require_short(scope: Scope, limit: int) -> None:
 
 
 def _limited(receive: Receive, limit: int) -> Receive:
-    read = 0
+    received = 0
 
     async def limited() -> Message:
-        nonlocal read
+        nonlocal received
         message = await receive()
-        read += len(message.get("body", b""))
-        if read > limit:
+        received += len(message.get("body", b""))
+        if received > limit:
             raise HTTPException(413)  # which the reader of bodies passes on
         return message
 

@@ -116,8 +116,8 @@ class Folder:
         """What signs the certificates of the service, with the names that the settings say."""
         from holdfast.certificate.signing import SigningKey
 
-        made = SigningKey.made(self.path / "service.key")
-        return replace(made, person=settings.person, organisation=settings.organisation)
+        key = SigningKey.made(self.path / "service.key")
+        return replace(key, person=settings.person, organisation=settings.organisation)
 
     @property
     def tokens(self) -> Path:
@@ -143,10 +143,10 @@ class Folder:
         """The ledger of a data set, here or elsewhere."""
         return home_of(self.elsewhere.get(name) or self.ledger(name))
 
-    def settings(self, **said: Any) -> Settings:
-        """What `holdfast.toml` says, unless it is `said` otherwise."""
-        given = {name: value for name, value in said.items() if value is not None}
-        return Settings(**{**self._written("service"), **given})
+    def settings(self, **options: Any) -> Settings:
+        """What `holdfast.toml` says, unless `options` say otherwise."""
+        stated = {name: value for name, value in options.items() if value is not None}
+        return Settings(**{**self._written("service"), **stated})
 
     def _named_elsewhere(self) -> dict[str, str]:
         """What `holdfast.toml` says under [ledgers]; no name is that of a ledger of the folder."""
@@ -173,13 +173,13 @@ class Folder:
             return {}
         except (OSError, ValueError) as error:
             raise InvalidArgument(f"holdfast.toml cannot be read: {error}.") from None
-        known = [field.name for field in fields(Settings)]
+        names = [field.name for field in fields(Settings)]
         parts = {"service": body.pop("service", {}), "ledgers": body.pop("ledgers", {})}
-        unknown = sorted([*body, *(parts["service"].keys() - set(known))])
+        unknown = sorted([*body, *(parts["service"].keys() - set(names))])
         if unknown:
             raise InvalidArgument(
                 f"holdfast.toml says {', '.join(unknown)}; under [service] it may say "
-                f"{', '.join(known)}, and under [ledgers] the addresses of ledgers in databases."
+                f"{', '.join(names)}, and under [ledgers] the addresses of ledgers in databases."
             )
         return dict(parts[part])
 
@@ -192,18 +192,18 @@ class Folder:
         return self.path / "service.secret"
 
 
-def _networks(said: Any) -> tuple[str, ...]:
+def _networks(text: Any) -> tuple[str, ...]:
     """Addresses and networks, as they are compared with where a request comes from."""
-    if not isinstance(said, list | tuple) or not all(isinstance(each, str) for each in said):
+    if not isinstance(text, list | tuple) or not all(isinstance(each, str) for each in text):
         raise InvalidArgument(
-            f"trusted_proxies is {said!r}; it must be a list of addresses or networks, as "
+            f"trusted_proxies is {text!r}; it must be a list of addresses or networks, as "
             '["127.0.0.1", "10.0.0.0/8"].'
         )
     try:
-        return tuple(str(ip_network(each, strict=False)) for each in said)
+        return tuple(str(ip_network(each, strict=False)) for each in text)
     except ValueError as error:
         raise InvalidArgument(
-            f"trusted_proxies is {list(said)!r}: {error}; name addresses or networks."
+            f"trusted_proxies is {list(text)!r}: {error}; name addresses or networks."
         ) from None
 
 

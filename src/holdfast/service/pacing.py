@@ -45,18 +45,18 @@ class Attempts:
         self._most, self._window, self._clock, self._remembered = most, window, clock, remembered
         self._failed: OrderedDict[str, tuple[float, int]] = OrderedDict()
 
-    def wait(self, who: str) -> float | None:
+    def wait(self, address: str) -> float | None:
         """How many seconds to wait; None if one more attempt is let pass."""
-        since, failed = self._failed.get(who, (0.0, 0))
-        left = since + self._window - self._clock()
-        return left if failed >= self._most and left > 0 else None
+        since, failed = self._failed.get(address, (0.0, 0))
+        seconds = since + self._window - self._clock()
+        return seconds if failed >= self._most and seconds > 0 else None
 
-    def fail(self, who: str) -> None:
+    def fail(self, address: str) -> None:
         """Remember a failure; the oldest are forgotten where there are very many."""
         now = self._clock()
-        since, failed = self._failed.pop(who, (now, 0))
+        since, failed = self._failed.pop(address, (now, 0))
         if now - since >= self._window:
             since, failed = now, 0
-        self._failed[who] = (since, failed + 1)
+        self._failed[address] = (since, failed + 1)
         while len(self._failed) > self._remembered:
             self._failed.popitem(last=False)

@@ -95,8 +95,8 @@ def _price(asking: Asking, cost: Cost) -> Price:
     looks = cost.questions if cost.bits is None else 0
     if asking.claim and not asking.is_table:
         return Price(1, cost.most, looks)
-    taken = cost.left - cost.left_after[1] if cost.bits is None else 0
-    return Price(max(cost.questions, taken), cost.most, looks)
+    pooled = cost.left - cost.left_after[1] if cost.bits is None else 0
+    return Price(max(cost.questions, pooled), cost.most, looks)
 
 
 def require_accepted(price: Price, expected: int, accept_cost: int | None) -> None:
@@ -115,13 +115,13 @@ def _nats(price: Price) -> str:
     return f"{price.nats:.4g} nats" if math.isfinite(price.nats) else "all nats that are left"
 
 
-def settled_price(found: Reply | list[Answer], key: str | None, reserved: Price) -> Price:
+def settled_price(reply: Reply | list[Answer], key: str | None, reserved: Price) -> Price:
     """What a call took, of what was reserved for it; nothing, if nothing was answered anew.
 
     A call that died after it was reserved was finished by somebody else: whoever sends it again is
     told a stored answer, which is the call's own.
     """
-    answers = _answers_of(found)
+    answers = _answers_of(reply)
     new = [each for each in answers if not each.repeated or _is_own(each, key)]
     if not new:
         return FREE
@@ -135,7 +135,7 @@ def _is_own(answer: Answer, key: str | None) -> bool:
     return key is not None and answer.recorded.request.key == key
 
 
-def _answers_of(found: Reply | list[Answer]) -> list[Answer]:
-    if isinstance(found, Answer):
-        return [found]
-    return found if isinstance(found, list) else [answer for _, answer in found]
+def _answers_of(reply: Reply | list[Answer]) -> list[Answer]:
+    if isinstance(reply, Answer):
+        return [reply]
+    return reply if isinstance(reply, list) else [answer for _, answer in reply]

@@ -236,9 +236,9 @@ def problem_of(error: Exception) -> Problem:
         (each.__name__ for each in type(error).__mro__ if hasattr(errors, each.__name__)),
         "HoldfastError",
     )
-    kind = next((kind for known, kind in _KINDS if isinstance(error, known)), _UNKNOWN)
-    said = str(error) if kind.detail is None else f"{kind.detail} {kind.next_step}"
-    detail, *steps = _BETWEEN_SENTENCES.split(said)
+    kind = next((kind for error_type, kind in _KINDS if isinstance(error, error_type)), _UNKNOWN)
+    text = str(error) if kind.detail is None else f"{kind.detail} {kind.next_step}"
+    detail, *steps = _BETWEEN_SENTENCES.split(text)
     return Problem(
         kind.status,
         kind.name,
@@ -255,7 +255,7 @@ def known_problems() -> list[Problem]:
     """Every problem that there is, without the words of one case; for those who describe them."""
     return [
         *(rejection(status, "").problem for status in _REJECTIONS),
-        *(problem_of(known("")) for known, _ in _KINDS),
+        *(problem_of(error_type("")) for error_type, _ in _KINDS),
         problem_of(HoldfastError("")),
     ]
 
@@ -263,12 +263,14 @@ def known_problems() -> list[Problem]:
 def error_of(body: dict[str, Any]) -> HoldfastError:
     """The error that a local holdout would have raised for a problem that was received."""
     text = " ".join([str(body.get("detail", "")), *map(str, body.get("next_steps", ()))]).strip()
-    known = getattr(errors, str(body.get("error")), None)
-    made = known if isinstance(known, type) and issubclass(known, HoldfastError) else HoldfastError
-    if not issubclass(made, Refused):
-        return made(text)
+    named = getattr(errors, str(body.get("error")), None)
+    error_type = (
+        named if isinstance(named, type) and issubclass(named, HoldfastError) else HoldfastError
+    )
+    if not issubclass(error_type, Refused):
+        return error_type(text)
     numbers = [body.get(name) for name in ("of", "requested", "remaining")]
-    return made(text, None if None in numbers else Shortfall(*numbers))  # type: ignore[arg-type]
+    return error_type(text, None if None in numbers else Shortfall(*numbers))  # type: ignore[arg-type]
 
 
 # Replies: JSON that is the same for the same values, and problems as RFC 9457 has them.

@@ -45,10 +45,10 @@ def operations_of(app: FastAPI) -> dict[str, list[RestOperation]]:
     """Every operation of the OpenAPI description, by what it is about."""
     described = app.openapi()
     schemas = described.get("components", {}).get("schemas", {})
-    found: dict[str, list[RestOperation]] = {}
+    by_tag: dict[str, list[RestOperation]] = {}
     for path, operations in described["paths"].items():
         for method, operation in operations.items():
-            made = RestOperation(
+            entry = RestOperation(
                 method.upper(),
                 path,
                 operation.get("description", ""),
@@ -56,8 +56,8 @@ def operations_of(app: FastAPI) -> dict[str, list[RestOperation]]:
                 (*_parameters(operation, schemas), *_of_body(operation, schemas)),
                 tuple(sorted(map(int, operation["responses"]))),
             )
-            found.setdefault(operation["tags"][0], []).append(made)
-    return found
+            by_tag.setdefault(operation["tags"][0], []).append(entry)
+    return by_tag
 
 
 def _caller(operation: dict[str, Any]) -> str:
@@ -87,8 +87,8 @@ def _of_body(operation: dict[str, Any], schemas: dict[str, Any]) -> Iterator[Fie
 
 def _resolved(schema: dict[str, Any], schemas: dict[str, Any]) -> dict[str, Any]:
     name = schema.get("$ref", "").rpartition("/")[2]
-    found: dict[str, Any] = schemas.get(name, schema)
-    return found
+    definition: dict[str, Any] = schemas.get(name, schema)
+    return definition
 
 
 def _type(schema: dict[str, Any], schemas: dict[str, Any]) -> str:

@@ -77,8 +77,8 @@ _MOST_LINES = 1_000
 async def me(service: Serving, token: AsAnyone) -> Any:
     """Who the token says you are, and what is left of its cap."""
     spent = service.tokens.spent(token)
-    left = None if token.questions is None else token.questions - spent
-    return JsonReply({**token.to_dict(), "spent": spent, "left": left})
+    remaining = None if token.questions is None else token.questions - spent
+    return JsonReply({**token.to_dict(), "spent": spent, "left": remaining})
 
 
 @rest.get("/datasets", tags=["data sets"])
@@ -117,11 +117,11 @@ def _route_verb(verb: AskingVerb, body_type: type[VerbBody], meaning: str) -> No
     _route(verb, put, body_type, responses=_ASKS)
 
 
-async def _replied(found: Reply, details: bool) -> JsonReply:
+async def _replied(reply: Reply, details: bool) -> JsonReply:
     """A reply; a table is long, and is written beside the event loop."""
-    if isinstance(found, Answer):
-        return JsonReply(told(found, details=details))
-    return await run_in(BODIES, lambda: JsonReply(told(found, details=details)))
+    if isinstance(reply, Answer):
+        return JsonReply(told(reply, details=details))
+    return await run_in(BODIES, lambda: JsonReply(told(reply, details=details)))
 
 
 _route_verb(
@@ -179,9 +179,9 @@ _route("cost", cost, CostBody, responses=problems(409, 410))
 @rest.get("/datasets/{dataset}/budget", tags=["data sets"])
 async def budget(served: Dataset, details: _Details = False) -> Any:
     """What is left, after everything that anybody has asked, and what is promised."""
-    left = await served.read(lambda holdout: holdout.budget)
-    carried = {"details": carried_budget(left)} if details else {}
-    return JsonReply({**left.to_dict(), "text": str(left), **carried})
+    remaining = await served.read(lambda holdout: holdout.budget)
+    more = {"details": carried_budget(remaining)} if details else {}
+    return JsonReply({**remaining.to_dict(), "text": str(remaining), **more})
 
 
 @rest.get("/datasets/{dataset}/ledger", tags=["data sets"])
@@ -198,11 +198,11 @@ async def ledger(
         view = holdout.ledger
         lines = [line for line in view.to_dicts() if (line["number"] or 0) > after][: limit + 1]
         more = len(lines) > limit
-        shown = ledger_told(lines[:limit], token, holdout)
-        carried = _carried(view, shown, token) if details else {}
+        visible = ledger_told(lines[:limit], token, holdout)
+        carried = _carried(view, visible, token) if details else {}
         return {
-            "lines": shown,
-            "next": shown[-1]["number"] if more else None,
+            "lines": visible,
+            "next": visible[-1]["number"] if more else None,
             "together": view.together,
             **veil_for(token, holdout).over(carried),
         }
@@ -247,13 +247,13 @@ async def plan(
         surprises=surprises,
         confidence_level=confidence_level,
     )
-    made = await run_in(REPORTS, planned)
-    return JsonReply({**made.to_dict(), "text": str(made)})
+    plan_made = await run_in(REPORTS, planned)
+    return JsonReply({**plan_made.to_dict(), "text": str(plan_made)})
 
 
-def _carried(view: LedgerView, shown: list[dict[str, Any]], token: Token) -> dict[str, Any]:
+def _carried(view: LedgerView, visible: list[dict[str, Any]], token: Token) -> dict[str, Any]:
     """The lines of a page and their looks, whole; a viewer does not learn who asked."""
-    numbers = {line["number"] for line in shown}
+    numbers = {line["number"] for line in visible}
     lines = [line for line in view if line.number in numbers]
     mine = {look for line in lines for look in (line.look, *line.parts)}
     looks = [look for look in view.looks if look.look in mine]
@@ -414,9 +414,9 @@ async def public_key(service: Serving) -> Any:
 @custody.get("/tokens", tags=["tokens"])
 async def tokens(service: Serving, token: AsCustodian) -> Any:
     """Every token that was made: who, what for, and how much is spent."""
-    found = [each for each in service.tokens.all() if token.dataset in (None, each.dataset)]
-    spent = [service.tokens.spent(each) for each in found]
-    listed = zip(found, spent, strict=True)
+    visible = [each for each in service.tokens.all() if token.dataset in (None, each.dataset)]
+    spent = [service.tokens.spent(each) for each in visible]
+    listed = zip(visible, spent, strict=True)
     facts = [{**each.to_dict(), "spent": used} for each, used in listed]
     return JsonReply({"tokens": facts})
 
@@ -427,7 +427,7 @@ async def create_token(
 ) -> Any:
     """Make a token; it is shown in this reply, and never again."""
     service.require_scope(token, body.dataset)
-    made = service.tokens.create(
+    granted = service.tokens.create(
         body.name,
         body.role,
         dataset=body.dataset,
@@ -436,14 +436,14 @@ async def create_token(
         expires=expiry_of(body.expires),
         key=None if key is None else f"{token.id} {key}",
     )
-    return JsonReply(made.to_dict(), 201)
+    return JsonReply(granted.to_dict(), 201)
 
 
 @custody.delete("/tokens/{which}", tags=["tokens"])
 async def revoke_token(which: _Which, service: Serving, token: AsCustodian) -> Any:
     """Revoke a token by its ID or name, on every worker, from the next request on."""
-    known = {each.id: each for each in service.tokens.all() if which in (each.id, each.name)}
-    for each in known.values():
+    by_id = {each.id: each for each in service.tokens.all() if which in (each.id, each.name)}
+    for each in by_id.values():
         service.require_scope(token, each.dataset)
     return JsonReply(service.tokens.revoke(which).to_dict())
 

@@ -44,12 +44,12 @@ def first_token(folder: Folder) -> Granted | None:
     """A custodian's token for a folder that had no custodian yet; it is shown once."""
     store = TokenStore(folder.tokens, folder.secret)
     try:
-        known = store.all()
-        if any(each.role == "custodian" and each.dataset is None for each in known):
+        tokens = store.all()
+        if any(each.role == "custodian" and each.dataset is None for each in tokens):
             return None
-        taken = {each.name for each in known}
-        names = (_FIRST, *(f"{_FIRST}-{number}" for number in range(2, len(taken) + 3)))
-        return store.create(next(name for name in names if name not in taken), "custodian")
+        names_taken = {each.name for each in tokens}
+        names = (_FIRST, *(f"{_FIRST}-{number}" for number in range(2, len(names_taken) + 3)))
+        return store.create(next(name for name in names if name not in names_taken), "custodian")
     finally:
         store.close()
 

@@ -39,9 +39,9 @@ class Sender:
 
     def post(self, path: str, body: dict[str, Any], key: str, **query: Any) -> dict[str, Any]:
         """What is told to a call; with its key it can be made again."""
-        kept = {name: value for name, value in body.items() if value is not None}
+        stated = {name: value for name, value in body.items() if value is not None}
         try:
-            content = json.dumps(kept, allow_nan=False, default=_plain).encode()
+            content = json.dumps(stated, allow_nan=False, default=_plain).encode()
         except (TypeError, ValueError) as error:
             raise InvalidArgument(
                 f"what is sent must be plain numbers and texts: {error}."
@@ -49,10 +49,10 @@ class Sender:
         headers = {"Idempotency-Key": key, "Content-Type": "application/json"}
         return self._read(*self._sent("POST", path, content, headers, query))
 
-    def upload(self, path: str, said: dict[str, Any], file: Path, key: str) -> dict[str, Any]:
+    def upload(self, path: str, options: dict[str, Any], file: Path, key: str) -> dict[str, Any]:
         """What is told to a file that is sent, with what is said of it."""
         border = secrets.token_hex(16)
-        kept = {name: value for name, value in said.items() if value is not None}
+        stated = {name: value for name, value in options.items() if value is not None}
         try:
             content = file.read_bytes()
         except OSError as error:
@@ -61,7 +61,7 @@ class Sender:
             ) from None
         fields = [
             f'--{border}\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{value}\r\n'
-            for name, value in kept.items()
+            for name, value in stated.items()
         ]
         head = f'--{border}\r\nContent-Disposition: form-data; name="file"; '
         head += f'filename="values{file.suffix}"\r\n\r\n'
@@ -122,8 +122,8 @@ class Sender:
     ) -> HTTPResponse:
         connection = self._connections.get(threading.get_ident())
         if connection is None:
-            made = HTTPSConnection if self._secure else HTTPConnection
-            connection = made(self._host, self._port, timeout=self._timeout)
+            connection_type = HTTPSConnection if self._secure else HTTPConnection
+            connection = connection_type(self._host, self._port, timeout=self._timeout)
             self._connections[threading.get_ident()] = connection
         connection.request(method, address, content, headers)
         return connection.getresponse()
@@ -149,8 +149,8 @@ class Sender:
 
 def _plain(value: Any) -> Any:
     """A number of NumPy as the one of Python that it is."""
-    if callable(found := getattr(value, "item", None)):
-        return found()
+    if callable(convert := getattr(value, "item", None)):
+        return convert()
     raise TypeError(f"a {type(value).__name__} is neither")
 
 
@@ -158,9 +158,9 @@ def _pause(attempt: int) -> float:
     return min(1.0, 0.1 * 2.0**attempt)
 
 
-def _seconds(said: str | None, otherwise: float) -> float:
+def _seconds(text: str | None, otherwise: float) -> float:
     """How long to wait; who is in between may say it as a date."""
-    return float(said) if said is not None and said.isdigit() else otherwise
+    return float(text) if text is not None and text.isdigit() else otherwise
 
 
 def _passes(text: bytes) -> bool:

@@ -32,22 +32,22 @@ def overview_shown(holdout: Holdout) -> dict[str, Any]:
     if terms.simultaneous and not view:
         promise = "The promise is intact: no interval has been given yet."
     elif terms.simultaneous:
-        given = f", {GIVEN_SIZES}" if terms.given_sizes else ""
+        condition = f", {GIVEN_SIZES}" if terms.given_sizes else ""
         promise = (
             f"The promise is intact: with probability {percent(terms.confidence_level)} all "
-            f"{many} given so far contain the truth, together{given}."
+            f"{many} given so far contain the truth, together{condition}."
         )
     else:
         promise = "Nothing is promised here: every interval is the whole range."
-    kind, left = dataset_kind(holdout), budget.remaining
+    kind, remaining = dataset_kind(holdout), budget.remaining
     if closed is None and kind != "table":
-        left = budget.more_candidates
-        left = left.replace("candidate", "submission") if kind == "board" else left
+        remaining = budget.more_candidates
+        remaining = remaining.replace("candidate", "submission") if kind == "board" else remaining
     return {
         "name": holdout.name,
         "rows": holdout.rows,
         "promise": promise,
-        "remaining": left,
+        "remaining": remaining,
         "left": budget.questions_left,
         "declared": terms.questions,
         "described": terms.describes,
@@ -90,8 +90,8 @@ def _line(line: Recorded, facts: Mapping[str, Any]) -> dict[str, Any]:
 def gate_shown(holdout: Holdout, reader: Token) -> dict[str, Any]:
     """A gate: whom candidates are compared with, who they are, and what was shown."""
     incumbent = holdout.incumbent
-    others = [each.name for each in holdout.columns if each.name == each.column != incumbent]
-    against = [] if incumbent is None else others
+    rivals = [each.name for each in holdout.columns if each.name == each.column != incumbent]
+    against = [] if incumbent is None else rivals
     return {
         "incumbent": incumbent,
         "left": holdout.budget.more_candidates,
@@ -105,9 +105,9 @@ def gate_shown(holdout: Holdout, reader: Token) -> dict[str, Any]:
     }
 
 
-def group_rows(found: Answer | Groups | Distribution) -> list[dict[str, Any]]:
+def group_rows(reply: Answer | Groups | Distribution) -> list[dict[str, Any]]:
     """The rows of a table of answers; none for a single one."""
-    if isinstance(found, Answer):
+    if isinstance(reply, Answer):
         return []
     return [
         {
@@ -117,7 +117,7 @@ def group_rows(found: Answer | Groups | Distribution) -> list[dict[str, Any]]:
             "status": answer.status,
             "bar": _bar(answer.interval, answer.value),
         }
-        for label, answer in found
+        for label, answer in reply
     ]
 
 
@@ -134,9 +134,9 @@ def _bar(interval: Interval, value: float | None) -> dict[str, float] | None:
     }
 
 
-def board_shown(told: Mapping[str, Any]) -> dict[str, Any]:
+def board_shown(standings: Mapping[str, Any]) -> dict[str, Any]:
     """Standings with their intervals as bars over all that is known of anybody."""
-    rows = told["standings"]
+    rows = standings["standings"]
     ends = [end for row in rows for end in (row["low"], row["high"]) if end is not None]
     low, high = (min(ends), max(ends)) if len(set(ends)) > 1 else (0.0, 1.0)
     margin = _MARGIN * (high - low)
@@ -159,7 +159,7 @@ def board_shown(told: Mapping[str, Any]) -> dict[str, Any]:
 
     return {
         "rows": [{**row, "bar": bar(row)} for row in rows],
-        "invalid": told["invalid"],
-        "final": told["final"],
+        "invalid": standings["invalid"],
+        "final": standings["final"],
         "ends": (low, high),
     }

@@ -128,10 +128,10 @@ class Price(NamedTuple):
     nats: float
     looks: int
 
-    def with_(self, other: Price) -> Price:
+    def with_(self, added: Price) -> Price:
         """Both together."""
         return Price(
-            self.questions + other.questions, self.nats + other.nats, self.looks + other.looks
+            self.questions + added.questions, self.nats + added.nats, self.looks + added.looks
         )
 
 
@@ -149,11 +149,11 @@ class CountedCall(NamedTuple):
     told: str
 
     @classmethod
-    def of(cls, dataset: str, asked: object, key: str | None) -> CountedCall:
+    def of(cls, dataset: str, body: object, key: str | None) -> CountedCall:
         """A call to a data set, whose keys are its own; one without a key is like no other."""
         if key is None:
             return cls(dataset, *[secrets.token_hex(16)] * 2)
-        return cls(dataset, said_digest((dataset, key, asked)), f"{dataset} {key}")
+        return cls(dataset, said_digest((dataset, key, body)), f"{dataset} {key}")
 
 
 class TokenStore:
@@ -208,24 +208,27 @@ class TokenStore:
             questions = require.positive_integer("questions", questions)
         if share is not None and not 0.0 < (share := require.finite("share", share)) <= 1.0:
             raise InvalidArgument(f"share is {share!r}; it must be above 0 and at most 1.")
-        drawn = secrets.token_bytes(40) if key is None else self._drawn(key)
-        token_id, secret = drawn[:8].hex(), urlsafe_b64encode(drawn[8:]).decode().rstrip("=")
+        content = secrets.token_bytes(40) if key is None else self._drawn(key)
+        token_id, secret = (
+            content[:8].hex(),
+            urlsafe_b64encode(content[8:]).decode().rstrip("="),
+        )
         text = f"hf_{token_id}_{secret}"
         wanted = (name, role, dataset, questions, share)
         with self._guard, plainly(self._path):
-            known = self._found("id = ?", token_id)
-            if known is None:
+            existing = self._found("id = ?", token_id)
+            if existing is None:
                 self._require_new_name(name)
                 self._connection.execute(
                     "INSERT INTO tokens VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)",
                     (token_id, self._hashed(secret), *wanted, _now(), expires),
                 )
-                known = self._found("id = ?", token_id)
-        if known is None or known.granted != wanted:
+                existing = self._found("id = ?", token_id)
+        if existing is None or existing.granted != wanted:
             raise InvalidArgument(
                 "the key was used to make another token; use another key for this one."
             )
-        return Granted(known, text)
+        return Granted(existing, text)
 
     def verify(self, text: str) -> Token | None:
         """Who shows this token; None if it is not, or no longer, one of ours."""
@@ -339,8 +342,8 @@ class TokenStore:
             ).fetchone()
         if row is None:
             return None
-        asked, reply = row
-        if asked != call.asked:
+        body, reply = row
+        if body != call.asked:
             raise InvalidArgument(
                 "the key was used to send something else; use another key for this. Nothing was "
                 "done."
@@ -407,9 +410,9 @@ class TokenStore:
         return bytes.fromhex("".join(parts))[:40]
 
 
-def said_digest(said: object) -> str:
+def said_digest(body: object) -> str:
     """A short name of what is sent, by all its values."""
-    return hashlib.sha256(repr(said).encode()).hexdigest()
+    return hashlib.sha256(repr(body).encode()).hexdigest()
 
 
 def _connected(path: Path) -> sqlite3.Connection:

@@ -79,7 +79,7 @@ def wire_type(kind: Any, option: VerbOption, longest: int | None = None) -> Any:
     A text that has no limit of its own may be as long as `longest`.
     """
     text = Annotated[str, Field(max_length=option.longest or longest)]
-    read: dict[Any, Any] = {
+    types: dict[Any, Any] = {
         str: Annotated[text, Field(min_length=1, examples=["avg(arr_delay > 15)"])],
         str | None: text | None,
         float | None: _Number | None,
@@ -90,7 +90,7 @@ def wire_type(kind: Any, option: VerbOption, longest: int | None = None) -> Any:
         Better | None: Better | None,
         Sequence[int] | None: _Counts | None,
     }
-    return Annotated[read[kind], Field(description=option.help)]
+    return Annotated[types[kind], Field(description=option.help)]
 
 
 class _Body(BaseModel):
@@ -240,20 +240,20 @@ def keyed_values(
     return dict(zip(keys, values, strict=True))
 
 
-def told(found: Reply | list[Answer], *, details: bool = False) -> dict[str, Any]:
+def told(reply: Reply | list[Answer], *, details: bool = False) -> dict[str, Any]:
     """The reply to a call: an answer or a table of them; with `details`, what they are made of."""
-    if isinstance(found, Answer):
-        more = {"details": carried_answer(found)} if details else {}
-        return {**found.to_dict(), "text": str(found), **more}
-    if isinstance(found, list):
-        return {"answers": [told(each, details=details) for each in found]}
-    if isinstance(found, Groups):
-        body = {"question": found.question, "by": list(found.by), "groups": found.to_dicts()}
+    if isinstance(reply, Answer):
+        more = {"details": carried_answer(reply)} if details else {}
+        return {**reply.to_dict(), "text": str(reply), **more}
+    if isinstance(reply, list):
+        return {"answers": [told(each, details=details) for each in reply]}
+    if isinstance(reply, Groups):
+        body = {"question": reply.question, "by": list(reply.by), "groups": reply.to_dicts()}
     else:
-        thresholds = {"value": found.value, "thresholds": found.to_dicts()}
-        body = {"question": found.question, **thresholds}
-    carried = [{"label": label, **carried_answer(answer)} for label, answer in found]
-    return {**body, "details": carried} if details else body
+        thresholds = {"value": reply.value, "thresholds": reply.to_dicts()}
+        body = {"question": reply.question, **thresholds}
+    details_by_label = [{"label": label, **carried_answer(answer)} for label, answer in reply]
+    return {**body, "details": details_by_label} if details else body
 
 
 def dataset_told(holdout: Holdout, reader: Token, *, details: bool = False) -> dict[str, Any]:
@@ -302,8 +302,8 @@ def ledger_told(
 ) -> list[dict[str, Any]]:
     """Lines of the ledger without the keys of calls; a viewer does not learn who asked."""
     hidden = {"request_key", "asked_by"} if reader.role == "viewer" else {"request_key"}
-    shown = [{name: line[name] for name in line if name not in hidden} for line in lines]
-    return list(veil_for(reader, holdout).over(shown))
+    visible = [{name: line[name] for name in line if name not in hidden} for line in lines]
+    return list(veil_for(reader, holdout).over(visible))
 
 
 def csv_of(lines: list[dict[str, Any]]) -> str:

@@ -77,11 +77,11 @@ def _size(mapping: Mapping[str, Sequence[Any]]) -> int:
 
 
 def _combination(mapping: Mapping[str, Sequence[Any]], place: int) -> dict[str, Any]:
-    found = {}
+    parameters = {}
     for name in sorted(mapping, reverse=True):
         place, own = divmod(place, len(mapping[name]))
-        found[name] = mapping[name][own]
-    return {name: found[name] for name in sorted(found)}
+        parameters[name] = mapping[name][own]
+    return {name: parameters[name] for name in sorted(parameters)}
 
 
 def _place_in(mapping: Mapping[str, Sequence[Any]], params: Mapping[str, Any]) -> int | None:
@@ -107,12 +107,12 @@ def parameter_places(space: Any, points: int) -> ParameterPlaces:
             f"space is {space!r}; give a mapping from parameters to lists of their values, or a "
             "list of such mappings."
         )
-    found = ParameterPlaces(
+    places = ParameterPlaces(
         tuple({name: _listed(name, each[name], points) for name in each} for each in several)
     )
-    if not found.size:
+    if not places.size:
         raise InvalidArgument("space has no configuration; give values for each parameter.")
-    return found
+    return places
 
 
 def _listed(name: str, values: Any, points: int) -> Sequence[Any]:
@@ -132,11 +132,11 @@ def _quantiles(name: str, distribution: Any, points: int) -> Sequence[Any]:
     import numpy as np
 
     count = require.positive_integer("points", points)
-    found = np.asarray(distribution.ppf((np.arange(count) + 0.5) / count))
-    if not np.isfinite(found).all():
+    quantiles = np.asarray(distribution.ppf((np.arange(count) + 0.5) / count))
+    if not np.isfinite(quantiles).all():
         raise InvalidArgument(f"{name} has quantiles that are no numbers; list its values.")
     whole = hasattr(distribution, "pmf")
-    return [int(each) if whole else float(each) for each in np.unique(found)]
+    return [int(each) if whole else float(each) for each in np.unique(quantiles)]
 
 
 def drawn(size: int, n_iter: int | None, random_state: Any) -> list[int]:
@@ -245,11 +245,11 @@ class HoldoutObjective:
 
     def __call__(self, params: Mapping[str, Any]) -> float:
         """The score of a configuration; refused if it failed, or is none of the space."""
-        found = self.attempt(params)
-        if found.score is None:
-            why = found.error or self.without_score
+        attempt = self.attempt(params)
+        if attempt.score is None:
+            why = attempt.error or self.without_score
             raise InvalidArgument(f"{dict(params)!r} has no score: {why}")
-        return found.score
+        return attempt.score
 
     def attempt(self, params: Mapping[str, Any]) -> Tried:
         """Fit a configuration and score it; one that cannot be fitted costs nothing."""
@@ -274,7 +274,7 @@ class HoldoutObjective:
             return self._enter(place, candidate, error)
         with self._turn:
             answer = None if error else self._answer(place, estimator)
-            found = Tried(
+            tried = Tried(
                 self.places.params(place),
                 estimator,
                 answer,
@@ -282,11 +282,11 @@ class HoldoutObjective:
                 candidate.seconds,
                 perf_counter() - started,
             )
-            self.tried.append(replace(found, estimator=None))  # of the others it would be a burden
-            score, best = found.score, None if self.best is None else self.best.score
+            self.tried.append(replace(tried, estimator=None))  # of the others it would be a burden
+            score, best = tried.score, None if self.best is None else self.best.score
             if score is not None and (best is None or score > best):
-                self.best = found
-        return found
+                self.best = tried
+        return tried
 
     def _enter(self, place: int, candidate: Fitted, error: str | None) -> Tried:
         """A candidate that the holdout is not asked about by itself."""

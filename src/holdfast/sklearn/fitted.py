@@ -116,22 +116,22 @@ def pickled_digest(thing: Any, *also: str) -> str | None:
     except Exception:  # whatever an object raises that does not want to be pickled
         return None
     versions = f"scikit-learn {sklearn.__version__}, numpy {np.__version__}"
-    found = sha256(content)
+    digest = sha256(content)
     for text in (versions, *also):
-        found.update(b"\0" + text.encode())
-    return f"sha256:{found.hexdigest()}"
+        digest.update(b"\0" + text.encode())
+    return f"sha256:{digest.hexdigest()}"
 
 
 def _by_value(thing: Any) -> bytes:
     """Its pickle without references to what was written before, where nothing refers to itself."""
-    written = io.BytesIO()
-    pickler = pickle.Pickler(written, 5)
+    buffer = io.BytesIO()
+    pickler = pickle.Pickler(buffer, 5)
     pickler.fast = True
     try:
         pickler.dump(thing)
     except ValueError:
         return pickle.dumps(thing, 5)
-    return written.getvalue()
+    return buffer.getvalue()
 
 
 def require_scorable(estimator: Any, scoring: Scoring, rows: LabelledRows) -> None:
@@ -143,18 +143,18 @@ def require_scorable(estimator: Any, scoring: Scoring, rows: LabelledRows) -> No
 
 def unscorable(estimator: Any, scoring: Scoring, rows: LabelledRows) -> str | None:
     """Why an estimator cannot be scored, by what is public; None if it can."""
-    who, method = type(estimator).__name__, scoring.method_of(estimator)
+    name, method = type(estimator).__name__, scoring.method_of(estimator)
     if method is None:
         return (
-            f"{who} has no {' and no '.join(scoring.methods)}, which {scoring.name} needs; choose "
+            f"{name} has no {' and no '.join(scoring.methods)}, which {scoring.name} needs; choose "
             "another estimator or another scoring."
         )
     if method != "predict" and not hasattr(estimator, "classes_"):
-        return f"{who} does not say of which classes its {method} is; fit it, or give it classes_."
+        return f"{name} does not say of which classes its {method} is; fit it, or give it classes_."
     width = getattr(estimator, "n_features_in_", rows.width)
     if width != rows.width:
         return (
-            f"{who} was fitted to {width:,} features, and the protected rows have {rows.width:,}; "
+            f"{name} was fitted to {width:,} features, and the protected rows have {rows.width:,}; "
             "fit it to the same features."
         )
     return _failure_on_invented(estimator, scoring, rows)
@@ -195,12 +195,12 @@ def _batch_dependence(
             ]
         )
         if alone.dtype.kind in "biuf" and together.dtype.kind in "biuf":
-            same = are_alike(together, alone)
+            alike = are_alike(together, alone)
         else:
-            same = np.array_equal(together, alone)
+            alike = np.array_equal(together, alone)
     except Exception:  # it fails on a row that it predicts among others
-        same = False
-    if same:
+        alike = False
+    if alike:
         return None
     return (
         f"{method} of {type(estimator).__name__} says something else of two invented rows together "

@@ -57,10 +57,10 @@ def searched_results(tried: Sequence[Tried], *, cross_validated: bool = False) -
 
 
 def cross_validated_results(
-    found: Mapping[str, Any], winner: int, answer: Answer
+    results: Mapping[str, Any], winner: int, answer: Answer
 ) -> dict[str, Any]:
     """What cross-validation found; the holdout has said something of the winner alone."""
-    count = len(found["params"])
+    count = len(results["params"])
     statuses = [CROSS_VALIDATED] * count
     receipts: list[str | None] = [None] * count
     ends: list[list[float | None]] = [[None] * count, [None] * count]
@@ -68,7 +68,7 @@ def cross_validated_results(
     for end, value in zip(ends, answer.interval, strict=True):
         end[winner] = value
     low, high = map(_numbers, ends)
-    return {**found, "status": statuses, "low": low, "high": high, "receipt": receipts}
+    return {**results, "status": statuses, "low": low, "high": high, "receipt": receipts}
 
 
 def _numbers(values: Sequence[float | None]) -> Any:
@@ -82,22 +82,22 @@ def _by_parameter(params: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     import numpy as np
 
     names = sorted({name for each in params for name in each})
-    found = {}
+    columns = {}
     for name in names:
         values: Any = np.ma.MaskedArray(np.empty(len(params), dtype=object), mask=True)
         for place, each in enumerate(params):
             if name in each:
                 values[place] = each[name]
-        found[f"param_{name}"] = values
-    return found
+        columns[f"param_{name}"] = values
+    return columns
 
 
 def _ranks(scores: Any) -> Any:
     """1 for the best; what has no score is behind all others."""
     import numpy as np
 
-    known = np.where(np.isnan(scores), -np.inf, scores)
-    return 1 + np.array([(known > each).sum() for each in known], dtype=np.int32)
+    comparable = np.where(np.isnan(scores), -np.inf, scores)
+    return 1 + np.array([(comparable > each).sum() for each in comparable], dtype=np.int32)
 
 
 with require.installed("searches of estimators", "sklearn"):
@@ -122,8 +122,8 @@ def _winner_has(method: str) -> Any:
     def has(search: HoldoutSearchCV) -> bool:
         if not search.refit:
             raise AttributeError("refit is False, so that no winner was kept; fit with refit=True.")
-        found = getattr(search, "best_estimator_", search.estimator)
-        getattr(found, method)  # scikit-learn's own AttributeError says what is missing
+        estimator = getattr(search, "best_estimator_", search.estimator)
+        getattr(estimator, method)  # scikit-learn's own AttributeError says what is missing
         return True
 
     return available_if(has)
@@ -269,14 +269,14 @@ class HoldoutSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             self.refused_ = str(refusal)
             if objective.best is None:
                 raise
-        best, told = objective.best, _told_of_failures(objective.tried)
+        best, failures = objective.best, _told_of_failures(objective.tried)
         if best is None or best.answer is None:
             raise InvalidArgument(
-                f"{told}; of the others the rows say nothing. Fit one by hand, or declare a "
+                f"{failures}; of the others the rows say nothing. Fit one by hand, or declare a "
                 "smaller space."
             )
         if any(each.error for each in objective.tried):
-            warnings.warn(told, FitFailedWarning, stacklevel=3)
+            warnings.warn(failures, FitFailedWarning, stacklevel=3)
         results = searched_results(objective.tried)
         self._keep(results, best.answer, best.estimator)
 
@@ -318,13 +318,13 @@ class HoldoutSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         )
 
         listed = [{name: [value] for name, value in each.items()} for each in candidates]
-        found = GridSearchCV(
+        search = GridSearchCV(
             self.estimator, listed, scoring=self._score_of, cv=self.cv, n_jobs=self.n_jobs
         )
-        found.fit(X, y)
-        answer = self.holdout.check(found.best_estimator_, guess=float(found.best_score_))
-        results = cross_validated_results(found.cv_results_, int(found.best_index_), answer)
-        self._keep(results, answer, found.best_estimator_)
+        search.fit(X, y)
+        answer = self.holdout.check(search.best_estimator_, guess=float(search.best_score_))
+        results = cross_validated_results(search.cv_results_, int(search.best_index_), answer)
+        self._keep(results, answer, search.best_estimator_)
 
     def _score_of(self, estimator: Any, X: Any, y: Any) -> float:
         rows = labelled_rows(X, y)

@@ -102,11 +102,13 @@ class RowsByContent:
         """Rows with these digests. Only ever called behind the door."""
         if contents.equals(self.table[CONTENT]):  # all of them, as they are
             return self.rows
-        known = self.table.unique(CONTENT, keep="first")  # equal rows are as good as one
-        found = contents.to_frame(CONTENT).join(known, CONTENT, "left", maintain_order="left")[ROW]
-        if found.null_count():
+        distinct = self.table.unique(CONTENT, keep="first")  # equal rows are as good as one
+        places = contents.to_frame(CONTENT).join(distinct, CONTENT, "left", maintain_order="left")[
+            ROW
+        ]
+        if places.null_count():
             raise KeyError("invented rows are none of the protected ones")
-        return self.rows.taken(found.to_numpy())
+        return self.rows.taken(places.to_numpy())
 
 
 def labelled_rows(features: Any, labels: Any) -> LabelledRows:
@@ -119,19 +121,19 @@ def labelled_rows(features: Any, labels: Any) -> LabelledRows:
     elif not hasattr(features, "columns"):
         features = np.asarray(features)
     shape: tuple[int, ...] = tuple(features.shape)
-    known = np.asarray(labels)
-    if len(shape) != 2 or not shape[0] or known.ndim != 1:
+    targets = np.asarray(labels)
+    if len(shape) != 2 or not shape[0] or targets.ndim != 1:
         raise InvalidArgument(
-            f"X has the shape {shape} and y {known.shape}; X must be a table of rows and "
+            f"X has the shape {shape} and y {targets.shape}; X must be a table of rows and "
             "features, and y one label for each row."
         )
-    if len(known) != shape[0]:
+    if len(targets) != shape[0]:
         raise InvalidArgument(
-            f"X has {shape[0]:,} rows and y {len(known):,} labels; give one label for each row."
+            f"X has {shape[0]:,} rows and y {len(targets):,} labels; give one label for each row."
         )
-    if any(each is None or (isinstance(each, float) and isnan(each)) for each in known.tolist()):
+    if any(each is None or (isinstance(each, float) and isnan(each)) for each in targets.tolist()):
         raise InvalidArgument("y has missing labels; leave out the rows that have none.")
-    return LabelledRows(features, _plain(known))
+    return LabelledRows(features, _plain(targets))
 
 
 def _plain(labels: NDArray[Any]) -> NDArray[Any]:
@@ -141,13 +143,13 @@ def _plain(labels: NDArray[Any]) -> NDArray[Any]:
     if labels.dtype.kind != "O":
         return labels
     types = sorted({type(each).__name__ for each in labels.tolist()})
-    found = np.asarray(labels.tolist())
-    if len(types) > 1 or found.dtype.kind == "O":
+    plain_labels = np.asarray(labels.tolist())
+    if len(types) > 1 or plain_labels.dtype.kind == "O":
         raise InvalidArgument(
             f"y has labels of the types {', '.join(types)}; give numbers, texts or truth values, "
             "all of one type."
         )
-    return found
+    return plain_labels
 
 
 def _types(frame: Any) -> list[Any]:

@@ -130,8 +130,8 @@ class ReusableHoldout:
 
     def board(self) -> pl.DataFrame:
         """What was asked of which estimators, in order, with the intervals that were given."""
-        shown = ("number", "verb", "question", "status", "value", "low", "high", "why", "receipt")
-        return self.holdout.ledger.to_polars().select(shown)
+        columns = ("number", "verb", "question", "status", "value", "low", "high", "why", "receipt")
+        return self.holdout.ledger.to_polars().select(columns)
 
     def column(self, estimator: Any, name: str | None = None) -> str:
         """The column that an estimator makes of the rows; attached unless it is there.
@@ -177,13 +177,13 @@ class ReusableHoldout:
 
     def _between(self, compared: Callable[[str, str], str], candidate: Any, incumbent: Any) -> str:
         compared("candidate", "incumbent")  # refused before anything is attached
-        one, other = self.column(candidate), self.column(incumbent)
+        own, rival = self.column(candidate), self.column(incumbent)
         columns = {each.name: each.column for each in self.holdout.columns}
-        if columns[one] == columns[other]:
+        if columns[own] == columns[rival]:
             raise InvalidArgument(
-                f"{one!r} and {other!r} are one estimator; compare it with another one."
+                f"{own!r} and {rival!r} are one estimator; compare it with another one."
             )
-        return compared(one, other)
+        return compared(own, rival)
 
     def close(self) -> None:
         """Let go of the ledger's files; nothing is lost, and it can be opened again."""
@@ -220,5 +220,5 @@ def _behind_the_door(
 
     if not len(frame):
         return np.empty(0)
-    found = rows.having(frame[CONTENT])
-    return scoring.column(estimator, found.features, found.labels)
+    matching = rows.having(frame[CONTENT])
+    return scoring.column(estimator, matching.features, matching.labels)

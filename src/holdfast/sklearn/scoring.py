@@ -48,7 +48,7 @@ class Summary(Protocol):
         """The question for the score of a column whose least value is `low`."""
         ...
 
-    def gain(self, column: str, other: str, low: float) -> str | None:
+    def gain(self, column: str, incumbent: str, low: float) -> str | None:
         """That for how much higher one score is than another; None where no average tells it."""
         ...
 
@@ -102,20 +102,20 @@ class Scoring:
         import numpy as np
 
         method = self.method_of(estimator) or self.methods[0]
-        said = np.asarray(getattr(estimator, method)(features))
-        if said.ndim == 0 or len(said) != len(labels):
+        predictions = np.asarray(getattr(estimator, method)(features))
+        if predictions.ndim == 0 or len(predictions) != len(labels):
             raise InvalidArgument(
-                f"{method} gave an array of the shape {said.shape} for {len(labels):,} rows; it "
-                "must give one prediction for each row."
+                f"{method} gave an array of the shape {predictions.shape} for {len(labels):,} "
+                "rows; it must give one prediction for each row."
             )
-        values = self.values(labels, said, getattr(estimator, "classes_", None))
-        found = np.asarray(values, dtype=np.float64)
-        if found.shape != labels.shape:
+        values = self.values(labels, predictions, getattr(estimator, "classes_", None))
+        scores = np.asarray(values, dtype=np.float64)
+        if scores.shape != labels.shape:
             raise InvalidArgument(
-                f"the scoring gave an array of the shape {found.shape} for {len(labels):,} rows; "
-                "it must give one score for each row."
+                f"the scoring gave an array of the shape {scores.shape} for {len(labels):,} "
+                "rows; it must give one score for each row."
             )
-        return found
+        return scores
 
     def score(self, estimator: Any, features: Any, labels: _Array) -> float:
         """The score on rows that are not protected."""
@@ -125,13 +125,13 @@ class Scoring:
         """The question for the score, where a column has the estimator's values."""
         return self.summary.asked(column, self.bounds.low)
 
-    def gain(self, column: str, other: str) -> str:
+    def gain(self, column: str, incumbent: str) -> str:
         """The question for how much higher one column's score is than another's."""
-        return self._compared(self.summary.gain(column, other, self.bounds.low))
+        return self._compared(self.summary.gain(column, incumbent, self.bounds.low))
 
-    def better(self, column: str, other: str) -> str:
+    def better(self, column: str, incumbent: str) -> str:
         """The question that is above 0 if one column's score is higher than another's."""
-        return self._compared(self.summary.better(column, other, self.bounds.low))
+        return self._compared(self.summary.better(column, incumbent, self.bounds.low))
 
     def _compared(self, question: str | None) -> str:
         if question is None:  # of whatever columns
@@ -164,8 +164,8 @@ class AverageOfRows:
     def asked(self, column: str, low: float) -> str:
         return f"avg({self._value(column, low)})"
 
-    def gain(self, column: str, other: str, low: float) -> str | None:
-        return f"difference({self._value(column, low)}, {self._value(other, low)})"
+    def gain(self, column: str, incumbent: str, low: float) -> str | None:
+        return f"difference({self._value(column, low)}, {self._value(incumbent, low)})"
 
     def better(self, column: str, other: str, low: float) -> str | None:
         return self.gain(column, other, low)
@@ -189,8 +189,8 @@ class ClassesOfRows:
     def asked(self, column: str, low: float) -> str:
         return AverageOfRows().asked(column, low)
 
-    def gain(self, column: str, other: str, low: float) -> str | None:
-        return AverageOfRows().gain(column, other, low)
+    def gain(self, column: str, incumbent: str, low: float) -> str | None:
+        return AverageOfRows().gain(column, incumbent, low)
 
     def better(self, column: str, other: str, low: float) -> str | None:
         return self.gain(column, other, low)
@@ -211,7 +211,7 @@ class OverlapOfRows:
     def asked(self, column: str, low: float) -> str:
         return f"f1(coalesce({identifier(column)}, {numeral(low)}) > 0.5, {_is(self.positive)})"
 
-    def gain(self, column: str, other: str, low: float) -> str | None:  # noqa: ARG002
+    def gain(self, column: str, incumbent: str, low: float) -> str | None:  # noqa: ARG002
         return None
 
     def better(self, column: str, other: str, low: float) -> str | None:
@@ -232,7 +232,7 @@ class AreaOfRows:
     def asked(self, column: str, low: float) -> str:  # noqa: ARG002 - nothing is below a missing one
         return f"auc({identifier(column)}, {_is(self.positive)})"
 
-    def gain(self, column: str, other: str, low: float) -> str | None:  # noqa: ARG002
+    def gain(self, column: str, incumbent: str, low: float) -> str | None:  # noqa: ARG002
         return None
 
     def better(self, column: str, other: str, low: float) -> str | None:
@@ -379,9 +379,9 @@ def _own(function: Callable[..., Any], bounds: tuple[float, float] | None) -> Sc
 
 
 def _by_function(
-    function: Callable[..., Any], labels: _Array, said: _Array, _: _Array | None
+    function: Callable[..., Any], labels: _Array, predictions: _Array, _: _Array | None
 ) -> Any:
-    return function(labels, said)
+    return function(labels, predictions)
 
 
 def _identity(function: Callable[..., Any]) -> str:
@@ -392,17 +392,17 @@ def _identity(function: Callable[..., Any]) -> str:
             f"scoring is {type(function).__name__}, and no function, so that nothing tells it from "
             "another one; give a function of labels and predictions."
         )
-    held = [cell.cell_contents for cell in getattr(function, "__closure__", None) or ()]
-    told = [*_parts(code), repr(function.__defaults__), repr(function.__kwdefaults__), repr(held)]
-    return f"{function.__name__} {sha256(repr(told).encode()).hexdigest()[:16]}"
+    cells = [cell.cell_contents for cell in getattr(function, "__closure__", None) or ()]
+    facts = [*_parts(code), repr(function.__defaults__), repr(function.__kwdefaults__), repr(cells)]
+    return f"{function.__name__} {sha256(repr(facts).encode()).hexdigest()[:16]}"
 
 
 def _parts(code: CodeType) -> list[str]:
     """Instructions, names and constants of a function's code and of those inside it."""
-    found = [code.co_code.hex(), repr(code.co_names)]
+    facts = [code.co_code.hex(), repr(code.co_names)]
     for each in code.co_consts:
-        found += _parts(each) if isinstance(each, CodeType) else [repr(each)]
-    return found
+        facts += _parts(each) if isinstance(each, CodeType) else [repr(each)]
+    return facts
 
 
 def _of_errors(scoring: str, labels: _Array, y_range: tuple[float, float] | None) -> Scoring:
@@ -476,11 +476,11 @@ def _errors_from_deviations(
 
 
 def _errors(
-    range_: Range, power: int, labels: _Array, said: _Array, _: _Array | None
+    range_: Range, power: int, labels: _Array, predictions: _Array, _: _Array | None
 ) -> NDArray[np.float64]:
     import numpy as np
 
-    inside = [np.clip(each.astype(np.float64), *range_) for each in (labels, said)]
+    inside = [np.clip(each.astype(np.float64), *range_) for each in (labels, predictions)]
     return -(np.abs(inside[0] - inside[1]) ** power)
 
 
@@ -500,10 +500,10 @@ def _accuracy(name: str, classes: _Array, sizes: _Array) -> Scoring:  # noqa: AR
     return Scoring(name, ("predict",), Range(0.0, 1.0), _right, AverageOfRows(is_right=True))
 
 
-def _right(labels: _Array, said: _Array, _: _Array | None) -> NDArray[np.float64]:
+def _right(labels: _Array, predictions: _Array, _: _Array | None) -> NDArray[np.float64]:
     import numpy as np
 
-    return np.asarray(said == labels, dtype=np.float64)
+    return np.asarray(predictions == labels, dtype=np.float64)
 
 
 def _balanced_accuracy(name: str, classes: _Array, sizes: _Array) -> Scoring:
@@ -519,12 +519,16 @@ def _balanced_accuracy(name: str, classes: _Array, sizes: _Array) -> Scoring:
 
 
 def _right_by_class(
-    classes: _Array, weights: _Array, labels: _Array, said: _Array, known: _Array | None
+    classes: _Array,
+    weights: _Array,
+    labels: _Array,
+    predictions: _Array,
+    learnt: _Array | None,
 ) -> NDArray[np.float64]:
     import numpy as np
 
     places = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
-    return np.asarray(_right(labels, said, known) * weights[places])
+    return np.asarray(_right(labels, predictions, learnt) * weights[places])
 
 
 def _f1(name: str, classes: _Array, sizes: _Array) -> Scoring:  # noqa: ARG001
@@ -536,11 +540,11 @@ def _f1(name: str, classes: _Array, sizes: _Array) -> Scoring:  # noqa: ARG001
 
 
 def _is_predicted(
-    positive: Any, _labels: _Array, said: _Array, _: _Array | None
+    positive: Any, _labels: _Array, predictions: _Array, _: _Array | None
 ) -> NDArray[np.float64]:
     import numpy as np
 
-    return np.asarray(said == positive, dtype=np.float64)
+    return np.asarray(predictions == positive, dtype=np.float64)
 
 
 def _roc_auc(name: str, classes: _Array, sizes: _Array) -> Scoring:  # noqa: ARG001
@@ -565,15 +569,15 @@ def _require_two(name: str, classes: _Array) -> None:
 
 
 def _decided(
-    positive: Any, labels: _Array, said: _Array, known: _Array | None
+    positive: Any, labels: _Array, predictions: _Array, learnt: _Array | None
 ) -> NDArray[np.float64]:
     """How much an estimator is for the positive class: in bounds, and in the same order."""
     import numpy as np
 
-    if said.ndim == 2:
-        towards = _given(np.full(len(labels), positive), said, known)
+    if predictions.ndim == 2:
+        towards = _given(np.full(len(labels), positive), predictions, learnt)
     else:  # it is about the last of the estimator's two classes
-        towards = said if known is not None and known[-1] == positive else -said
+        towards = predictions if learnt is not None and learnt[-1] == positive else -predictions
     return np.asarray(np.arcsinh(towards) / _MOST_DECIDED)
 
 
@@ -582,10 +586,12 @@ def _neg_log_loss(name: str, classes: _Array, sizes: _Array) -> Scoring:  # noqa
     return Scoring(name, ("predict_proba",), bounds, _log_probability, AverageOfRows())
 
 
-def _log_probability(labels: _Array, said: _Array, known: _Array | None) -> NDArray[np.float64]:
+def _log_probability(
+    labels: _Array, predictions: _Array, learnt: _Array | None
+) -> NDArray[np.float64]:
     import numpy as np
 
-    return np.asarray(np.log(np.clip(_given(labels, said, known), _LEAST_PROBABILITY, 1.0)))
+    return np.asarray(np.log(np.clip(_given(labels, predictions, learnt), _LEAST_PROBABILITY, 1.0)))
 
 
 def _neg_brier_score(name: str, classes: _Array, sizes: _Array) -> Scoring:  # noqa: ARG001
@@ -596,28 +602,28 @@ def _neg_brier_score(name: str, classes: _Array, sizes: _Array) -> Scoring:  # n
 
 
 def _squared_distance(
-    part: float, labels: _Array, said: _Array, known: _Array | None
+    part: float, labels: _Array, predictions: _Array, learnt: _Array | None
 ) -> NDArray[np.float64]:
     """Minus the squared distance of the probabilities; a class nobody learnt had probability 0."""
     import numpy as np
 
-    truth = _indicators(labels, known)
+    truth = _indicators(labels, learnt)
     unknown = 1.0 - truth.sum(axis=1)
-    return np.asarray(-part * (((said - truth) ** 2).sum(axis=1) + unknown))
+    return np.asarray(-part * (((predictions - truth) ** 2).sum(axis=1) + unknown))
 
 
-def _given(labels: _Array, said: _Array, known: _Array | None) -> NDArray[np.float64]:
+def _given(labels: _Array, predictions: _Array, learnt: _Array | None) -> NDArray[np.float64]:
     """The probability that was given to each label; 0 to a class that nobody learnt."""
     import numpy as np
 
-    return np.asarray((said * _indicators(labels, known)).sum(axis=1))
+    return np.asarray((predictions * _indicators(labels, learnt)).sum(axis=1))
 
 
-def _indicators(labels: _Array, known: _Array | None) -> NDArray[np.float64]:
+def _indicators(labels: _Array, learnt: _Array | None) -> NDArray[np.float64]:
     """For each row 1 at the place of its class and 0 elsewhere, by the estimator's classes."""
     import numpy as np
 
-    return np.asarray(labels[:, None] == np.asarray(known)[None, :], dtype=np.float64)
+    return np.asarray(labels[:, None] == np.asarray(learnt)[None, :], dtype=np.float64)
 
 
 _OF_CLASSES: dict[str, Callable[[str, _Array, _Array], Scoring]] = {

@@ -86,14 +86,14 @@ def read_again(text: str, table: Table) -> Statistic:
 
 def read_question(source: str) -> Call | TableCall:
     """The statistic that a text names, with the texts of its arguments."""
-    found = read_call(source)
-    if found.name in TABLES:
-        if found.by:
-            raise InvalidQuestion(f"A {found.name} is many answers already; it has no by.")
-        return TableCall(found.name, found.arguments, found.where)
-    call = named_call(found)
+    call_text = read_call(source)
+    if call_text.name in TABLES:
+        if call_text.by:
+            raise InvalidQuestion(f"A {call_text.name} is many answers already; it has no by.")
+        return TableCall(call_text.name, call_text.arguments, call_text.where)
+    call = named_call(call_text)
     try:
-        return grouped(call, found.by or None)
+        return grouped(call, call_text.by or None)
     except InvalidArgument as error:
         raise InvalidQuestion(f"In the question, {error}") from None
 
@@ -129,14 +129,14 @@ def _instead_of(name: str) -> str:
 _MOST_NAMED = 17  # of all statistics, in one sentence
 
 
-def named_call(found: CallText) -> Call:
+def named_call(call_text: CallText) -> Call:
     """The statistic by its name, of all rows or of those in its where."""
-    name = "avg" if found.name in MEANS else found.name
+    name = "avg" if call_text.name in MEANS else call_text.name
     if name not in STATISTICS:
         raise InvalidQuestion(f"{name[:40]!r} is not a statistic; {_instead_of(name)}")
-    arguments: tuple[Any, ...] = found.arguments
+    arguments: tuple[Any, ...] = call_text.arguments
     if name == "avg" and _LOG_LOSS.match(arguments[0]):
-        if len(arguments) > 1 or found.where is not None:
+        if len(arguments) > 1 or call_text.where is not None:
             raise InvalidQuestion("A log loss is asked of all rows, without where and variance.")
         return named_call(read_call(arguments[0]))  # as a ledger writes it
     if name == "difference":
@@ -144,20 +144,20 @@ def named_call(found: CallText) -> Call:
     declared = _VARIANCE.fullmatch(arguments[-1]) if name == "avg" else None
     if declared is not None and len(arguments) > 1:
         variance = number_of("variance", declared[1])
-        return Call(name, arguments[:-1], found.where, variance=variance)
+        return Call(name, arguments[:-1], call_text.where, variance=variance)
     if name == "avg" and any(map(_SCALE.fullmatch, arguments[1:])):
-        return Call(name, arguments[:1], found.where, scale=_scale(arguments[1:]))
-    return Call(name, arguments, found.where)
+        return Call(name, arguments[:1], call_text.where, scale=_scale(arguments[1:]))
+    return Call(name, arguments, call_text.where)
 
 
-def _scale(said: Sequence[str]) -> Scale | None:
+def _scale(texts: Sequence[str]) -> Scale | None:
     """What stands after the value of a mean: sigma = 0.4, or sigma = 0.4, b = 0.1."""
-    named = [_SCALE.fullmatch(each) for each in said]
+    named = [_SCALE.fullmatch(each) for each in texts]
     scales = {each[1].lower(): number_of(each[1], each[2]) for each in named if each}
-    if len(scales) < len(said) or "sigma" not in scales:
+    if len(scales) < len(texts) or "sigma" not in scales:
         raise InvalidQuestion(
-            f"After the value of a mean stands {', '.join(said)[:60]!r}; there may be sigma = 0.4, "
-            "sigma = 0.4, b = 0.1, or variance <= 0.2."
+            f"After the value of a mean stands {', '.join(texts)[:60]!r}; there may be sigma = "
+            "0.4, sigma = 0.4, b = 0.1, or variance <= 0.2."
         )
     try:
         return Scale(**scales)
@@ -200,9 +200,9 @@ def question_of(
     """
     call = read_question(question) if isinstance(question, str) else question
     options = {"where": where, "by": by, "bounds": bounds, "better": better}
-    given = {option: value for option, value in options.items() if value is not None}
+    stated = {option: value for option, value in options.items() if value is not None}
     if not isinstance(call, Call | TableCall):
-        option, value = next(iter(given.items()), ("where", where))
+        option, value = next(iter(stated.items()), ("where", where))
         raise InvalidArgument(
             f"{option} is {value!r}, and the question is a {type(call).__name__}, which has its "
             f"own; leave {option} out."
@@ -212,7 +212,7 @@ def question_of(
             "the question assumes something of the rows (sigma, b or a variance), and that is for "
             "the custodian to declare of a column; ask without it."
         )
-    for option in given:
+    for option in stated:
         _require_taken(call.name, option)
     if where is not None:
         if call.where is not None:

@@ -62,7 +62,7 @@ def labelled(
 
     `groups` tells the values of the columns that are grouped by.
     """
-    of_table = bound or (lambda one: bind(one, table))
+    of_table = bound or (lambda member: bind(member, table))
     match call.name:
         case "histogram":
             by, members = _histogram(call, table)
@@ -73,8 +73,8 @@ def labelled(
         case _:
             by, members = _groups(call, table, groups)
     kind = call.name if call.name in TABLES else "groups"
-    found = tuple((label, of_table(one)) for label, one in members)
-    return Labelled(whole_text(call, table, by), kind, by, found)
+    bound_members = tuple((label, of_table(member)) for label, member in members)
+    return Labelled(whole_text(call, table, by), kind, by, bound_members)
 
 
 _Members: TypeAlias = tuple[tuple[str, ...], list[tuple[Label, Call]]]
@@ -85,13 +85,13 @@ def whole_text(call: TableCall, table: Table, by: Sequence[str]) -> str:
     if call.name == "vector_mean":
         return vector_text(call, table)
     if call.name in TABLES:
-        what, *places = call.arguments
+        value, *places = call.arguments
         if call.bounds is not None and not places:
             places = _spread_evenly(call, table)
         numbers = [numeral(number_of("place", place)) for place in places]
         where = table.where(call.where)
         among = "" if where is None else f" where {text_of(where)}"
-        return f"{call.name}({', '.join([text_of(table.expression(what)), *numbers])}){among}"
+        return f"{call.name}({', '.join([text_of(table.expression(value)), *numbers])}){among}"
     plain = Call(call.name, call.arguments, call.where, call.bounds)
     whole = bind(plain, replace(table, design=ANY_GROUP)).text
     return f"{whole} by {', '.join(map(identifier, by))}"
@@ -100,14 +100,14 @@ def whole_text(call: TableCall, table: Table, by: Sequence[str]) -> str:
 def _groups(call: TableCall, table: Table, groups: GroupsOf) -> _Members:
     columns = tuple(grouping_column(name, table) for name in call.by)
     names = tuple(column.name for column in columns)
-    found = groups(columns)
-    if not found:
+    groups_found = groups(columns)
+    if not groups_found:
         raise InvalidQuestion(
             f"by={', '.join(names)!r} has no group: all values that are known are NULL."
         )
     return names, [
         (values if len(values) > 1 else values[0], of_group(call, table, columns, values))
-        for values in found
+        for values in groups_found
     ]
 
 
@@ -151,14 +151,14 @@ def _equals(column: Column, member: DesignValue) -> Expression:
 
 
 def _histogram(call: TableCall, table: Table) -> _Members:
-    what, *rest = call.arguments
+    argument, *rest = call.arguments
     edges = [number_of("edge", edge) for edge in rest]
     if len(edges) < 2 or any(a >= b for a, b in pairwise(edges)):
         raise InvalidQuestion(
             f"A histogram needs at least two edges, each above the one before, not {edges}."
         )
-    value = build.as_number(table.expression(what), "a histogram")
-    found: list[tuple[Label, Call]] = []
+    value = build.as_number(table.expression(argument), "a histogram")
+    bins: list[tuple[Label, Call]] = []
     for low, high in pairwise(edges):
         last = high == edges[-1]
         upper = build.comparison(Op.AT_MOST if last else Op.BELOW, value, build.constant(high))
@@ -166,8 +166,8 @@ def _histogram(call: TableCall, table: Table) -> _Members:
             [build.comparison(Op.AT_LEAST, value, build.constant(low)), upper]
         )
         label = f"[{numeral(low)}, {numeral(high)}{']' if last else ')'}"
-        found.append((label, Call("avg", (inside,), table.where(call.where))))
-    return (text_of(value),), found
+        bins.append((label, Call("avg", (inside,), table.where(call.where))))
+    return (text_of(value),), bins
 
 
 def _distribution(call: TableCall, table: Table) -> _Members:
@@ -176,8 +176,8 @@ def _distribution(call: TableCall, table: Table) -> _Members:
     It is that of a condition with an open constant, which a missing value never fulfils; the event
     of all quantiles counts missing values, and would be false of these shares.
     """
-    what, *rest = call.arguments
-    value = build.as_number(table.expression(what), "a distribution")
+    argument, *rest = call.arguments
+    value = build.as_number(table.expression(argument), "a distribution")
     points = [number_of("threshold", point) for point in rest] or _spread_evenly(call, table)
     if any(a >= b for a, b in pairwise(points)):
         raise InvalidQuestion(

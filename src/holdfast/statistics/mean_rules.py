@@ -538,7 +538,7 @@ def contrast(_question: object, part: Part, ground: Ground) -> Look | None:
         return None
     drawn, complete = ground.arms, not one.known and not other.known
     # Rows that lack a value may lack it because of their arm.
-    if drawn is not None and complete and drawn.compares(*sides, part.where):
+    if drawn is not None and complete and drawn.compares(sides[0], sides[1], part.where):
         rule = on_grid(part, ground, _DRAWN[drawn.by], groups=1)
         return trial_look(value, (one.inside, other.inside), drawn, rule)
     if not ground.alike and not all(map(ground.alike_within, sides)):

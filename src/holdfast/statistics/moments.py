@@ -92,8 +92,8 @@ def _around_middle(mean: Estimate, value: RowValue) -> Estimate:
 
 def _variance(mean: Estimate, square: Estimate, value: RowValue) -> Estimate:
     shift = _around_middle(mean, value)
-    found = variance_interval(*shift.interval, *square.interval)
-    return Estimate(max(0.0, square.value - shift.value**2), found).within(0.0, _largest(value))
+    interval = variance_interval(*shift.interval, *square.interval)
+    return Estimate(max(0.0, square.value - shift.value**2), interval).within(0.0, _largest(value))
 
 
 def _largest(value: RowValue) -> float:
@@ -134,17 +134,17 @@ class Variance:
         variance = _variance(mean, square, self.value)
         if not self.root:
             return Joined(variance.value, variance.interval)
-        found = std_interval(*variance.interval)
-        return Joined.within(variance.value**0.5, found, 0.0, self.high)
+        interval = std_interval(*variance.interval)
+        return Joined.within(variance.value**0.5, interval, 0.0, self.high)
 
-    def favourable(self, known: Sequence[Estimate | None]) -> list[tuple[float, ...]]:
+    def favourable(self, estimates: Sequence[Estimate | None]) -> list[tuple[float, ...]]:
         middle, ends = _middle(self.value), (self.square.high, self.square.low)
-        return [parts_with(self._means, (middle, end), known) for end in ends]
+        return [parts_with(self._means, (middle, end), estimates) for end in ends]
 
-    def last_guess(self, guess: float, others: Sequence[float]) -> float:
-        mean, _ = known_means(self._means, others)
+    def last_guess(self, guess: float, values: Sequence[float]) -> float:
+        mean, _ = known_means(self._means, values)
         square = (guess * guess if self.root else guess) + (mean - _middle(self.value)) ** 2
-        return last_part(self._means, square, others)
+        return last_part(self._means, square, values)
 
     @property
     def _means(self) -> tuple[Average | Conditional, Average | Conditional]:
@@ -179,25 +179,25 @@ class Covariance:
         return stages_of(self.all_means)
 
     def join(self, parts: Sequence[Estimate]) -> Joined:
-        found = self.estimate(estimated_means(self.all_means, parts))
-        return Joined(found.value, found.interval)
+        estimate = self.estimate(estimated_means(self.all_means, parts))
+        return Joined(estimate.value, estimate.interval)
 
     @property
     def all_means(self) -> tuple[Average | Conditional, ...]:
         """What it follows from: both means, and that of the product."""
         return (*self.means, self.product)
 
-    def estimate(self, found: Sequence[Estimate]) -> Estimate:
+    def estimate(self, estimates: Sequence[Estimate]) -> Estimate:
         """The covariance from the means and the mean product."""
-        *means, product = found
+        *means, product = estimates
         x, y = (
             _around_middle(mean, value) for mean, value in zip(means, self._values, strict=True)
         )
         interval = covariance_interval(*x.interval, *y.interval, *product.interval)
         return Estimate(product.value - x.value * y.value, interval).within(self.low, self.high)
 
-    def favourable(self, known: Sequence[Estimate | None]) -> list[tuple[float, ...]]:
-        return [parts_with(self.all_means, values, known) for values in self.favourable_means()]
+    def favourable(self, estimates: Sequence[Estimate | None]) -> list[tuple[float, ...]]:
+        return [parts_with(self.all_means, values, estimates) for values in self.favourable_means()]
 
     def favourable_means(self) -> list[tuple[float, ...]]:
         """Values of the means by which most would be said."""
@@ -208,9 +208,9 @@ class Covariance:
     def _values(self) -> tuple[RowValue, RowValue]:
         return self.first, self.second
 
-    def last_guess(self, guess: float, others: Sequence[float]) -> float:
-        x, y, _ = known_means(self.all_means, others)
-        return last_part(self.all_means, self.product_with(guess, x, y), others)
+    def last_guess(self, guess: float, values: Sequence[float]) -> float:
+        x, y, _ = known_means(self.all_means, values)
+        return last_part(self.all_means, self.product_with(guess, x, y), values)
 
     def product_with(self, guess: float, x: float, y: float) -> float:
         """The mean product by which the covariance is what is guessed, given the means."""
@@ -245,24 +245,24 @@ class Correlation:
         means = estimated_means(self._means, parts)
         x, y = self._variances(means)
         covariance = self.covariance.estimate(means[2:])
-        found = correlation_interval(*covariance.interval, *x.interval, *y.interval)
+        interval = correlation_interval(*covariance.interval, *x.interval, *y.interval)
         spread = (x.value * y.value) ** 0.5
         value = covariance.value / spread if spread > 0 else None
-        return Joined.within(value, found, -1.0, 1.0)
+        return Joined.within(value, interval, -1.0, 1.0)
 
-    def favourable(self, known: Sequence[Estimate | None]) -> list[tuple[float, ...]]:
+    def favourable(self, estimates: Sequence[Estimate | None]) -> list[tuple[float, ...]]:
         largest = tuple(square.high for square in self.squares)
         rest = self.covariance.favourable_means()
-        return [parts_with(self._means, (*largest, *each), known) for each in rest]
+        return [parts_with(self._means, (*largest, *each), estimates) for each in rest]
 
-    def last_guess(self, guess: float, others: Sequence[float]) -> float:
+    def last_guess(self, guess: float, values: Sequence[float]) -> float:
         exactly = [
-            Estimate(each, Interval(each, each)) for each in known_means(self._means, others)
+            Estimate(each, Interval(each, each)) for each in known_means(self._means, values)
         ]
         x, y = self._variances(exactly)
         covariance = guess * (x.value * y.value) ** 0.5
         product = self.covariance.product_with(covariance, exactly[2].value, exactly[3].value)
-        return last_part(self._means, product, others)
+        return last_part(self._means, product, values)
 
     def _variances(self, means: Sequence[Estimate]) -> tuple[Estimate, Estimate]:
         values = (self.covariance.first, self.covariance.second)
@@ -324,15 +324,15 @@ def correlation(
 
 
 def _bind_variance(call: Call, table: Table) -> Variance:
-    (what,) = call.arguments
-    value = table.value(what, call.bounds)
+    (argument,) = call.arguments
+    value = table.value(argument, call.bounds)
     where = table.where(call.where)
     mean, square = (table.average(each, where) for each in (value, square_of(value)))
     return Variance(value, mean, square, call.name == "std")
 
 
 def _bind_covariance(call: Call, table: Table) -> Covariance | Correlation:
-    values = [table.value(what) for what in call.arguments]
+    values = [table.value(argument) for argument in call.arguments]
     first, second = sorted(values, key=lambda value: value.text)
     where = table.where(call.where)
 

@@ -96,17 +96,17 @@ def _followed_up(play: Play, whole_question: Callable[[], Bound | None]) -> Play
     step = play.__next__
     while True:
         try:
-            due = step()
+            batch = step()
         except StopIteration as end:
             return cast("Joined", end.value)
         try:
-            found = list((yield due))
-            refuted = [place for place, each in enumerate(found) if each.refuted]
+            estimates = list((yield batch))
+            refuted = [place for place, each in enumerate(estimates) if each.refuted]
             whole = whole_question() if refuted else None
             if refuted and whole is None:
-                parts = [Subquestion(due[place].statistic, refuted=True) for place in refuted]
+                parts = [Subquestion(batch[place].statistic, refuted=True) for place in refuted]
                 for place, answer in zip(refuted, (yield parts), strict=True):
-                    found[place] = answer
+                    estimates[place] = answer
         except Refused as refusal:
             step = partial(play.throw, refusal)
             continue
@@ -115,22 +115,22 @@ def _followed_up(play: Play, whole_question: Callable[[], Bound | None]) -> Play
         if refuted and whole is not None:
             (instead,) = yield [Subquestion(cast("Statistic", whole), refuted=True)]
             return Joined(instead.value, instead.interval)
-        step = partial(play.send, found)
+        step = partial(play.send, estimates)
 
 
 def _or_silent(play: Play, question: Bound) -> Play:
     """The play of a check: if it is refuted, and what is true instead refused, nothing is said."""
-    due, refuted = next(play), False
+    batch, refuted = next(play), False
     while True:
         try:
-            found = yield due
-            refuted = refuted or any(each.refuted for each in found)
-            due = play.send(found)
+            estimates = yield batch
+            refuted = refuted or any(each.refuted for each in estimates)
+            batch = play.send(estimates)
         except StopIteration as end:
             return cast("Joined", end.value)
         except Refused as refusal:
             try:
-                due = play.throw(refusal)
+                batch = play.throw(refusal)
             except StopIteration as end:
                 return cast("Joined", end.value)
             except Refused:
@@ -198,10 +198,10 @@ def _beyond(place: float, bound: float, statistic: Statistic, side: Side) -> flo
 
 
 def _claimed(question: Bound, part: Subquestion) -> Play:
-    (found,) = yield [part]
+    (estimate,) = yield [part]
     if is_derived(question):
-        return question.join([found])
-    return Joined(found.value, found.interval)
+        return question.join([estimate])
+    return Joined(estimate.value, estimate.interval)
 
 
 class Plays:
@@ -230,8 +230,8 @@ class Plays:
 
         `shortened` may end a play: with those of its parts that are still to be put, and no result.
         """
-        found = {place: shortened(place, parts) for place, parts in self._due.items()}
-        self._ended = {place: left for place, left in found.items() if left is not None}
+        shortcuts = {place: shortened(place, parts) for place, parts in self._due.items()}
+        self._ended = {place: ending for place, ending in shortcuts.items() if ending is not None}
         return [
             (place, part)
             for place, parts in self._due.items()
@@ -240,9 +240,9 @@ class Plays:
 
     def send(self, answers: Iterable[Estimate]) -> None:
         """What was put is answered, in its order."""
-        found: Iterator[Estimate] = iter(answers)
+        estimates: Iterator[Estimate] = iter(answers)
         for place, parts in list(self._due.items()):
-            own = [next(found) for _ in self._ended.get(place, parts)]
+            own = [next(estimates) for _ in self._ended.get(place, parts)]
             if place in self._ended:
                 self._due.pop(place)
             else:
@@ -275,11 +275,11 @@ def played(
     while running.going:
         batch = running.batch(shortened)
         try:
-            found = put(batch) if batch else ()
+            answers = put(batch) if batch else ()
         except Refused as refusal:
             running.refuse(refusal)
         else:
-            running.send(found)
+            running.send(answers)
     return running.results
 
 

@@ -125,29 +125,29 @@ class Quantile:
         `tolerance` is what "about" means, as a part of the range. What was answered before a
         refusal stays true, and is all that is said then.
         """
-        known: dict[float, Estimate] = {}
+        estimates: dict[float, Estimate] = {}
         if guess is not None:
             claims = self.claims(guess, tolerance * (self.high - self.low))
             claimed = {v: share for v in claims if is_single(share := self.threshold(v))}
             if claimed:
-                found = yield [Subquestion(claimed[v], self.level, claims[v]) for v in claimed]
-                known.update(zip(claimed, found, strict=True))
-            joined = self.join(known)
-            if known and self.is_about(guess, joined.interval, tolerance):
+                answers = yield [Subquestion(claimed[v], self.level, claims[v]) for v in claimed]
+                estimates.update(zip(claimed, answers, strict=True))
+            joined = self.join(estimates)
+            if estimates and self.is_about(guess, joined.interval, tolerance):
                 return Joined(guess, joined.interval)
         walk = self.search()
         v = next(walk, None)
         try:
             while v is not None:
-                if v not in known:
-                    known[v] = yield from self._asked(v)
-                v = walk.send(known[v].interval)
+                if v not in estimates:
+                    estimates[v] = yield from self._asked(v)
+                v = walk.send(estimates[v].interval)
         except StopIteration:
             pass
         except Refused:  # surprises may use up what the rest needs
-            if not known:
+            if not estimates:
                 raise
-        found_there = self.join(known)
+        found_there = self.join(estimates)
         return Joined(found_there.value, found_there.interval)
 
     def _asked(self, v: float) -> Generator[Sequence[Subquestion], Sequence[Estimate], Estimate]:
@@ -156,8 +156,8 @@ class Quantile:
         parts: list[Estimate] = []
         for stage in stages_of(means):
             parts += yield [Subquestion(part) for part in stage]
-        (found,) = estimated_means(means, parts)
-        return found
+        (estimate,) = estimated_means(means, parts)
+        return estimate
 
     def search(self) -> _Search:
         """Yields thresholds and is sent F's intervals: both ends of the quantile's, one by one.
@@ -183,12 +183,12 @@ class Quantile:
     def longest(self) -> int:
         """How many thresholds a search asks for at most."""
         walk, nothing = self.search(), Interval(0.0, 1.0)
-        asked = {next(walk)}
+        visited = {next(walk)}
         try:
             while True:
-                asked.add(walk.send(nothing))
+                visited.add(walk.send(nothing))
         except StopIteration:
-            return len(asked)
+            return len(visited)
 
     def _left_end(self, left: int, right: int) -> _Search:
         """The last threshold that is surely below; the part next to `left` is the longer one."""
@@ -212,8 +212,8 @@ class Quantile:
         """What follows from the answers about the thresholds."""
         points = sorted(shares)
         lows, highs = ([shares[v].interval[end] for v in points] for end in (0, 1))
-        found = quantile_interval(self.level, points, lows, highs, self.low, self.high)
-        return Estimate(self._value(shares), found).within(self.low, self.high)
+        interval = quantile_interval(self.level, points, lows, highs, self.low, self.high)
+        return Estimate(self._value(shares), interval).within(self.low, self.high)
 
     def _value(self, shares: Mapping[float, Estimate]) -> float:
         """Where the line through the nearest answers reaches the level."""
@@ -296,9 +296,9 @@ def median(
 
 
 def _bind_quantile(call: Call, table: Table) -> Quantile:
-    what, level, *step = call.arguments
-    value = table.value(what, call.bounds)
-    whole = not isinstance(what, RowFunction) and _is_whole(table.expression(what))
+    argument, level, *step = call.arguments
+    value = table.value(argument, call.bounds)
+    whole = not isinstance(argument, RowFunction) and _is_whole(table.expression(argument))
     usual = 1.0 if whole else float(f"{(value.high - value.low) / _STEPS:.{_DIGITS}g}")
     if value.high == value.low:
         raise InvalidQuestion(f"{value.text} is always {numeral(value.low)}; it needs no quantile.")
@@ -312,8 +312,8 @@ def _bind_quantile(call: Call, table: Table) -> Quantile:
 
 
 def _bind_median(call: Call, table: Table) -> Quantile:
-    what, *step = call.arguments
-    return _bind_quantile(replace(call, arguments=(what, 0.5, *step)), table)
+    value, *step = call.arguments
+    return _bind_quantile(replace(call, arguments=(value, 0.5, *step)), table)
 
 
 def _is_whole(expression: Expression) -> bool:

@@ -57,8 +57,8 @@ class _Gone:
 def is_named(statistic: Statistic) -> bool:
     """Whether it is a function of Python: known by its name, whatever it does."""
     source = statistic.row and statistic.row.source
-    written = isinstance(statistic, Auc | CatoniEstimate | ConcentratedMean)
-    return not written and not isinstance(source, Expression) and not hasattr(source, "part")
+    by_text = isinstance(statistic, Auc | CatoniEstimate | ConcentratedMean)
+    return not by_text and not isinstance(source, Expression) and not hasattr(source, "part")
 
 
 def require_written(statistic: Statistic, table: Table) -> None:
@@ -80,8 +80,8 @@ def require_written(statistic: Statistic, table: Table) -> None:
 
 
 def _shortened(text: str) -> str:
-    shown = repr(text)
-    return shown if len(shown) <= 60 else f"{shown[:57]}..."
+    quoted = repr(text)
+    return quoted if len(quoted) <= 60 else f"{quoted[:57]}..."
 
 
 def recorded_statistic(source: str, table: Table) -> Statistic:
@@ -96,10 +96,10 @@ def asked_again(source: str, table: Table) -> Bound:
     """What a ledger's text asks for, whether one symbol answers it or it has parts."""
     functions: dict[str, RowValue] = {}
 
-    def named(found: re.Match[str]) -> str:
+    def named(match: re.Match[str]) -> str:
         name = f"{_GONE}{len(functions)}"
-        row = _Gone(found[0])
-        functions[name] = RowValue(row, float(found[1]), float(found[2]), row.text, False)
+        row = _Gone(match[0])
+        functions[name] = RowValue(row, float(match[1]), float(match[2]), row.text, False)
         return name
 
     try:
@@ -120,24 +120,24 @@ class _Recalled(Table):
     functions: Mapping[str, RowValue] = field(default_factory=dict)
 
     def value(self, what: Any, bounds: tuple[float, float] | None = None) -> RowValue:
-        known = self.functions.get(what) if isinstance(what, str) else None
-        return Table.value(self, what, bounds) if known is None else known
+        function = self.functions.get(what) if isinstance(what, str) else None
+        return Table.value(self, what, bounds) if function is None else function
 
 
 def _by_python(source: str, otherwise: InvalidQuestion) -> Statistic:
     """What the text says of a function; any other text is an error."""
-    found = _OF_TABLE.fullmatch(source)
-    if found is not None:
-        low, high, change, sigma, b, gamma = found.groups()
+    match = _OF_TABLE.fullmatch(source)
+    if match is not None:
+        low, high, change, sigma, b, gamma = match.groups()
         bounds = None if low is None else bounds_pair((float(low), float(high)))
         moved = None if change is None else float(change)
         tail = None if gamma is None else gamma_from_text(gamma)
         if sigma is not None:
             tail = scaled_tail(float(sigma), None if b is None else float(b))
         return TableFunction(_gone, (), bounds, source, "", moved, tail)
-    found = _OF_ROWS.fullmatch(source)
-    if found is not None:
-        text, low, high, variance = found.groups()
+    match = _OF_ROWS.fullmatch(source)
+    if match is not None:
+        text, low, high, variance = match.groups()
         row = RowValue(_Gone(text), float(low), float(high), text, is_condition=False)
         return Mean(row, None if variance is None else float(variance))
     raise otherwise

@@ -141,13 +141,13 @@ def catoni(column: str, variance: float) -> Call:
 
 def _bind_catoni(call: Call, table: Table) -> CatoniEstimate:
     require_all_rows(call)
-    what, variance = call.arguments
-    found = table.expression(what)
-    require_every_row("Catoni's estimate", known(found))
-    if not isinstance(found, Column) or found.kind is not ValueKind.NUMBER:
+    value, variance = call.arguments
+    expression = table.expression(value)
+    require_every_row("Catoni's estimate", known(expression))
+    if not isinstance(expression, Column) or expression.kind is not ValueKind.NUMBER:
         raise InvalidQuestion("Catoni's estimate is of a column of numbers, as it is.")
     bound = require.between("variance", number_of("variance", variance), 2.0**-900, 2.0**900)
-    return CatoniEstimate(found.name, bound)
+    return CatoniEstimate(expression.name, bound)
 
 
 ROBUST = (

@@ -119,8 +119,8 @@ def coordinates(call: TableCall, table: Table) -> list[tuple[str, Call]]:
     """The statistics of a vector's coordinates, each with its value as it was written."""
     norm, bound, vector = _declared(call, table)
     labels = [
-        what if isinstance(what, str) else text_of(found)
-        for what, found in zip(call.arguments[2:], vector, strict=True)
+        value if isinstance(value, str) else text_of(component)
+        for value, component in zip(call.arguments[2:], vector, strict=True)
     ]
     if norm == "linf":
         cut = (Call("avg", (build.clip(each, -bound, bound),)) for each in vector)
@@ -146,9 +146,9 @@ def _declared(call: TableCall, table: Table) -> tuple[Norm, float, tuple[Express
         raise InvalidQuestion(
             f"vector_mean needs a norm, a bound and values; write it like {_FORM}"
         )
-    norm, given, *values = call.arguments
+    norm, bound, *values = call.arguments
     require.one_of("norm", get_args(Norm), norm)
-    return norm, require.positive("bound", number_of("bound", given)), _vector(values, table)
+    return norm, require.positive("bound", number_of("bound", bound)), _vector(values, table)
 
 
 def _vector(values: Sequence[What], table: Table) -> tuple[Expression, ...]:
@@ -157,12 +157,12 @@ def _vector(values: Sequence[What], table: Table) -> tuple[Expression, ...]:
             f"A vector has 1 to {_MOST} coordinates, and this one has {len(values)}; write it like "
             + _FORM
         )
-    found = [build.as_number(table.expression(each, bounded=True), "a vector") for each in values]
-    for each in found:
+    numbers = [build.as_number(table.expression(each, bounded=True), "a vector") for each in values]
+    for each in numbers:
         require_every_row("A mean of vectors", known(each))
-    if len(set(found)) < len(found):
+    if len(set(numbers)) < len(numbers):
         raise InvalidQuestion("A vector names each value once; leave out the repeated one.")
-    return tuple(found)
+    return tuple(numbers)
 
 
 def _bind_coordinate(call: Call, table: Table) -> Coordinate:
@@ -184,7 +184,7 @@ def _shortened(vector: tuple[Expression, ...], bound: float, place: int) -> RowV
     """One coordinate of the vector with its norm kept to the bound."""
     own, most = vector[place - 1], build.constant(bound * bound)
     squares = [build.arithmetic(Op.MULTIPLY, each, each) for each in vector]
-    square = reduce(lambda one, other: build.arithmetic(Op.ADD, one, other), squares)
+    square = reduce(lambda first, second: build.arithmetic(Op.ADD, first, second), squares)
     factor = build.arithmetic(Op.DIVIDE, most, square)
     longer = build.arithmetic(Op.MULTIPLY, own, factor)
     inside = build.case([(build.comparison(Op.AT_MOST, square, most), own)], longer)

@@ -129,13 +129,13 @@ class TableFunction:
     @property
     def text(self) -> str:
         columns = ", ".join(identifier(column) for column in self.columns)
-        said = _declared_text(self.change, self.gamma)
+        declared = _declared_text(self.change, self.gamma)
         limits = ""
         if self.bounds is not None:
             limits = f" in [{numeral(self.bounds.low)}, {numeral(self.bounds.high)}]"
         return (
             f"statistic {string(self.name)} version {string(self.version)} of ({columns})"
-            f"{limits}, {said}"
+            f"{limits}, {declared}"
         )
 
     @property
@@ -267,13 +267,13 @@ def statistic(
     limits = (-1.0, 1.0) if bounds is None else bounds
     named = row_function(function, columns=columns, bounds=limits, name=name, version=version)
     own = None if bounds is None else named.bounds
-    found = TableFunction(function, named.columns, own, name, version, moved, tail)
-    if own is None and not 0.0 < found.high < math.inf:
+    table_function = TableFunction(function, named.columns, own, name, version, moved, tail)
+    if own is None and not 0.0 < table_function.high < math.inf:
         raise InvalidArgument(
             "gamma says nothing at 95 %, or that nothing ever deviates, and there are no bounds; "
             "declare a tail that has a radius there, or bounds=."
         )
-    return found
+    return table_function
 
 
 def auc(score: What, label: str) -> Call:

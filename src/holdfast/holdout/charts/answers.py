@@ -74,8 +74,8 @@ def answers_chart(name: str, lines: Sequence[Recorded], terms: Terms) -> altair.
     colours = {name: colour for name, colour in _STATUS_COLOURS.items() if name in outcomes}
     picture = alt.vconcat(
         *(
-            _panel(alt, title, [(names[id(line)], line) for line in shown], colours)
-            for title, shown in panels.items()
+            _panel(alt, title, [(names[id(line)], line) for line in rows], colours)
+            for title, rows in panels.items()
         ),
         title=alt.Title(
             f"{name}: {plural(len(lines), 'answer')}",
@@ -92,11 +92,11 @@ def _names(lines: Sequence[Recorded]) -> list[str]:
 
     What was asked more than once has the number of its line beside it.
     """
-    found = [line.why if line.is_gate and line.why else line.question for line in lines]
-    times = Counter(found)
+    names = [line.why if line.is_gate and line.why else line.question for line in lines]
+    times = Counter(names)
     return [
         name if times[name] == 1 else f"{name} (line {line.number})"
-        for name, line in zip(found, lines, strict=True)
+        for name, line in zip(names, lines, strict=True)
     ]
 
 
@@ -123,8 +123,8 @@ def _ends(line: Recorded) -> _Ends:
     return _Ends(low, None) if at_least else _Ends(None, high)
 
 
-def _panel(alt: Any, title: str, shown: list[tuple[str, Recorded]], colours: dict[Any, str]) -> Any:
-    left, right = domain = _domain([line for _, line in shown])
+def _panel(alt: Any, title: str, rows: list[tuple[str, Recorded]], colours: dict[Any, str]) -> Any:
+    left, right = domain = _domain([line for _, line in rows])
     points = [
         {
             "name": name,
@@ -138,7 +138,7 @@ def _panel(alt: Any, title: str, shown: list[tuple[str, Recorded]], colours: dic
             "outcome": _outcome(line),
             "said": _said(line),
         }
-        for name, line in shown
+        for name, line in rows
         for ends in [_ends(line)]
     ]
     x = alt.X("low:Q", title=title).axis(titleLimit=_WIDTH, tickCount=6, labelOverlap=True)
@@ -186,22 +186,22 @@ def _said(line: Recorded) -> str:
     return line.shown if line.side is not None else f"{line.shown} {line.interval_text}"
 
 
-def _domain(shown: list[Recorded]) -> list[float]:
+def _domain(lines: list[Recorded]) -> list[float]:
     """What an axis shows: all ends that are known, with room, and 0 where it separates signs.
 
     What says nothing has none, so that it makes no axis too long to read the others.
     """
-    known = [end for line in shown for end in _ends(line) if end is not None]
-    known += [bound for line in shown if (bound := _claimed_in_vain(line)) is not None]
-    least, most = min(line.range.low for line in shown), max(line.range.high for line in shown)
+    ends = [end for line in lines for end in _ends(line) if end is not None]
+    ends += [bound for line in lines if (bound := _claimed_in_vain(line)) is not None]
+    least, most = min(line.range.low for line in lines), max(line.range.high for line in lines)
     if least < 0 < most:
-        known.append(0.0)
-    if not known or max(known) - min(known) <= _ONE_PLACE * (most - least):
+        ends.append(0.0)
+    if not ends or max(ends) - min(ends) <= _ONE_PLACE * (most - least):
         return [least, most]
-    room = _ROOM * (max(known) - min(known))
+    room = _ROOM * (max(ends) - min(ends))
     # What has no declared range may be beyond that of its grid.
-    low = max(min(known) - room, min(least, *known))
-    return [low, min(max(known) + room, max(most, *known))]
+    low = max(min(ends) - room, min(least, *ends))
+    return [low, min(max(ends) + room, max(most, *ends))]
 
 
 _BLUE = "#1f77b4"

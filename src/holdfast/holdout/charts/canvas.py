@@ -46,9 +46,9 @@ def require_file(path: str | Path) -> Path:
 
 def svg_of(chart: Any) -> str:
     """The picture itself, on white: readable on a light page and on a dark one."""
-    written = io.StringIO()
-    chart.properties(background="white").save(written, format="svg")
-    return written.getvalue()
+    buffer = io.StringIO()
+    chart.properties(background="white").save(buffer, format="svg")
+    return buffer.getvalue()
 
 
 def shown_offline(chart: Any) -> Any:

@@ -72,7 +72,7 @@ def plan_chart(plan: Plan, *, every: bool = False) -> altair.LayerChart:
     reached = {point["mechanism"] for point in points}
     colours = _colours([line for line in lines if line.name in reached])
     legend = alt.Legend(labelLimit=320, symbolStrokeWidth=3) if every else None
-    drawn = alt.Chart(alt.Data(values=points)).encode(
+    chart = alt.Chart(alt.Data(values=points)).encode(
         x=x.axis(values=[10**power for power in range(13)], format=",d"),
         y=y.axis(values=_ticks(domain[0]), format="~g"),
         color=alt.Color("mechanism:N", title=None, legend=legend).scale(
@@ -84,7 +84,7 @@ def plan_chart(plan: Plan, *, every: bool = False) -> altair.LayerChart:
         tooltip=["mechanism:N", "questions:Q", alt.Tooltip("half-width:Q", format=".4f"), "kind:N"],
     )
     layers = [
-        drawn.mark_line(point=alt.OverlayMarkDef(size=18), strokeWidth=2),
+        chart.mark_line(point=alt.OverlayMarkDef(size=18), strokeWidth=2),
         *_band(alt),
         *([] if every else [_names_at_ends(alt, points, domain)]),
         *_recommendation(alt, best),
@@ -120,8 +120,8 @@ def _recommendation(alt: Any, best: Option) -> Iterator[Any]:
     from holdfast.planner.table import show
 
     width = best.half_width or _WHOLE
-    said = f"\N{PLUS-MINUS SIGN}{show(width)} for {plural(best.questions or 0, 'question')}"
-    mark = {"questions": best.questions, "half-width": width, "name": best.name, "said": said}
+    sentence = f"\N{PLUS-MINUS SIGN}{show(width)} for {plural(best.questions or 0, 'question')}"
+    mark = {"questions": best.questions, "half-width": width, "name": best.name, "said": sentence}
     here = alt.Chart(alt.Data(values=[mark])).encode(
         x="questions:Q", y="half-width:Q", tooltip=["name:N", "said:N"]
     )
@@ -186,12 +186,12 @@ def _every_line(plan: Plan, counts: list[int]) -> list[_Line]:
 
 def _checks(plan: Plan, counts: list[int], shares: Iterable[float]) -> list[_Line]:
     """Guesses that are checked: with the surprises declared, or such shares of them."""
-    said = plan.request.declared.surprises
+    surprises = plan.request.declared.surprises
     if plan.request.pots.described_share == 1.0:
         return []  # nothing is checked
-    if said is not None:
-        methods = [check_method(min(said, k)) for k in counts]
-        return [_Line(f"guess and check, {plural(said, 'surprise')}", "promise", methods)]
+    if surprises is not None:
+        methods = [check_method(min(surprises, k)) for k in counts]
+        return [_Line(f"guess and check, {plural(surprises, 'surprise')}", "promise", methods)]
     return [
         _Line(
             f"guess and check, {percent(share)} surprises",
@@ -239,10 +239,10 @@ def _colours(lines: list[_Line]) -> dict[str, str]:
         "declared": cycle(_LENGTH_COLOURS),
         "rounds": cycle(_ROUND_COLOURS),
     }
-    others = cycle(_PUBLISHED_COLOURS)
+    spare = cycle(_PUBLISHED_COLOURS)
     return {
         name: colour
         or _COLOURS.get(name)
-        or next(next((turn for word, turn in turns.items() if word in name), others))
+        or next(next((turn for word, turn in turns.items() if word in name), spare))
         for name, _, _, colour in lines
     }
