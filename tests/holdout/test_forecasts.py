@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -92,6 +93,28 @@ def test_a_gate_without_a_forecast_is_as_it_was(holdout: Holdout, tmp_path: Path
         assert reserved["mechanism"] == "gate/1"
         assert set(reserved["items"][0]["offer"]["extra"]) == {"standing", "moment", "alike"}
     assert holdout.budget.account.memory == {}
+
+
+def test_never_more_than_ln_10_nats_behind_gates_without_forecasts(holdout: Holdout) -> None:
+    """On the same symbols, with development rows that say the opposite every time."""
+    base_nats, passed = 0.0, 0
+    for turn in range(24):
+        gains = turn % 6 == 5
+        won, lost = (50, 0) if gains else (24 - turn, 26 + turn)  # of 50 items that differ
+        new = [place < won or 50 <= place < ROWS for place in range(ROWS)]
+        old = [won <= place < won + lost or 50 <= place < ROWS for place in range(ROWS)]
+        for name, values in ((f"new{turn}", new), (f"old{turn}", old)):
+            holdout.attach(name, values, bounds=bool, digest=name)
+        dev = (10, 40, 1_000) if gains else (40, 10, 1_000)
+        answer = holdout.gate(f"difference(new{turn}, old{turn})", at_least=0, dev=dev)
+        base = (passed + 1) / 101
+        shown = answer.status == "shown"
+        base_nats += -math.log(base) if shown else -math.log1p(-base)
+        passed += shown
+        nats = holdout.budget.account.nats
+        assert nats <= base_nats + math.log(10) + 1e-3
+    assert passed >= 3
+    assert nats > base_nats + 1.0, "wrong forecasts cost something"
 
 
 @pytest.mark.parametrize(
