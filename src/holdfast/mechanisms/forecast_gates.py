@@ -111,7 +111,8 @@ class ForecastGates(Claims):
         results = {name: DevResult(*counts) for name, counts in self._results(account).items()}
         if result is not None:
             results[_digest(question)] = result
-        return DevPosterior.of(list(results.values()))
+        # In one order, whether they were folded here or come from a checkpoint.
+        return DevPosterior.of([results[name] for name in sorted(results)])
 
     def mixture(self, account: Account) -> Mixture:
         """The forecasters' weights after the symbols so far."""
