@@ -126,6 +126,12 @@ def test_r2_by_one_bet_is_narrower_than_by_its_parts(holdout: Holdout) -> None:
     assert 2 * answer.half_width < by_parts
 
 
+def test_of_all_rows_it_is_one_question(holdout: Holdout) -> None:
+    for text in (*FAVOURITES, "neg_rmse(p, y, 2.5)", "rmse(p, y, 2.5)"):
+        holdout.ask(text)
+        assert holdout.ask(f"{text} where true").status == "repeated"
+
+
 def test_groups(holdout: Holdout) -> None:
     for call in (
         holdfast.stats.mae("p", "y", 2.5, by="group"),

@@ -336,12 +336,12 @@ def _bind_r2(call: Call, table: Table) -> RSquared:
     fixed = number_of("baseline", numbers[0])
     caps = _cap("cap", numbers[1]), _cap("baseline_cap", numbers[2])
     trees = table.expression(prediction), table.expression(label)
-    loss = capped_loss(*trees, caps[0], 2)
-    base = capped_loss(trees[1], build.constant(fixed), caps[1], 2)
     where = table.where(call.where)
+    loss = table.mean(capped_loss(*trees, caps[0], 2), where)
+    base = table.mean(capped_loss(trees[1], build.constant(fixed), caps[1], 2), where)
     of = ", ".join([*map(text_of, trees), *map(numeral, (fixed, *caps))])
-    part = Part("ratio", trees, where, (fixed, *caps), "r2")
-    return RSquared(of, table.mean(loss, where), table.mean(base, where), part)
+    part = Part("ratio", trees, rows_among(loss), (fixed, *caps), "r2")
+    return RSquared(of, loss, base, part)
 
 
 def _bind_closer(call: Call, table: Table) -> Paired | Average | Conditional:
