@@ -50,7 +50,10 @@ def test_terms_are_written_and_read(terms: Terms) -> None:
     assert terms.half_width == (terms.tolerance or WHOLE_RANGE)
 
 
-@pytest.mark.parametrize("name", list(independent(10).to_dict()))
+LATER = ("randomised", "rules")  # ledgers that were opened before do not speak of them
+
+
+@pytest.mark.parametrize("name", [*independent(10).to_dict().keys() - set(LATER)])
 def test_no_declaration_may_be_missing(name: str) -> None:
     body = independent(10).to_dict()
     del body[name]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -10,7 +11,9 @@ import pytest
 from scipy import stats
 
 from holdfast.data.polars import PolarsSample
-from holdfast.statistics.mean_rules import ShareContrast
+from holdfast.data.sampling import Independent
+from holdfast.mechanisms.terms import RULES, Terms
+from holdfast.statistics.mean_rules import Contrast, ShareContrast
 from holdfast.statistics.rounded_rules import RoundedContrast
 from holdfast.statistics.rule import Evidence, Told, counts
 from tests.statistics.asking import ground_on, question_on, symbols_of, told
@@ -83,3 +86,17 @@ def test_classes_that_are_all_of_one_kind_say_nothing() -> None:
     found = told(frame, TEXT, ground)
     assert found.value is None
     assert symbols_of(PolarsSample(frame), question_on(ground, TEXT))[:2] == (40, 0)
+
+
+def test_a_ledger_keeps_the_rule_that_its_events_have_had() -> None:
+    """Another rule for an event that was answered would use its level twice."""
+    frame = drawn(np.random.default_rng(1), 500)
+    ground = ground_on(PolarsSample(frame))
+    contrast = "difference(avg(called) where positive, avg(called) where not positive)"
+    for text in (TEXT, contrast):
+        assert isinstance(question_on(ground, text).rule, ShareContrast)
+        assert isinstance(question_on(replace(ground, generation=1), text).rule, Contrast)
+    body = Terms(500, 0.1, 0.95, None, Independent()).to_dict()
+    assert Terms.from_dict(body).rules == RULES
+    del body["rules"]  # as ledgers were opened before there were others
+    assert Terms.from_dict(body).rules == 1

@@ -179,6 +179,7 @@ def ground_of(terms: Terms, table: Table) -> Ground | None:
         for_these_items=bool(terms.public),
         made_for_keys=frozenset() if terms.key is None else frozenset({terms.key}),
         arms=terms.randomised,
+        generation=terms.rules,
     )
 
 

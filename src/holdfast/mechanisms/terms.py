@@ -42,6 +42,7 @@ from holdfast.theory.leakage.nats import LeakageAccount, fixed_share, open_ended
 from holdfast.wording import percent
 
 __all__ = [
+    "RULES",
     "WHOLE_RANGE",
     "Account",
     "Closed",
@@ -109,6 +110,11 @@ def _require_share(described: Describing, share: float) -> None:
         )
 
 
+# Of new ledgers: differences of two groups' shares by the law of both counts, and arms of a design
+# by one bet. A better rule of an event that has one gets the next number.
+RULES = 2
+
+
 @dataclass(frozen=True, slots=True)
 class Terms:
     """Terms: what was declared when the ledger was opened; they never change.
@@ -122,7 +128,8 @@ class Terms:
     `assumes` is what the mechanism's promise rests on beside that, in words. `described_share` is
     the part of the failure probability for described questions, `reveal_share` what the mechanism
     keeps for a statistic that is revealed at the end; the ledger has the rest. Described effects of
-    `randomised` arms rest on how those were drawn, and on nothing else of the rows.
+    `randomised` arms rest on how those were drawn, and on nothing else of the rows. `rules` says
+    which rules describe: an event has one rule for as long as its ledger lives.
     """
 
     rows: int
@@ -140,6 +147,7 @@ class Terms:
     candidates: int | None = None
     reveal_share: float = 0.0
     randomised: Randomised | None = None
+    rules: int = RULES
 
     def __post_init__(self) -> None:
         require.positive_integer("rows", self.rows)
@@ -305,13 +313,15 @@ class Terms:
     @classmethod
     def from_dict(cls, body: Mapping[str, Any]) -> Terms:
         """The terms that `to_dict` wrote; other facts beside them are not read."""
-        plain = {name: body[name] for name in cls.__slots__ if name != "randomised"}
+        later = ("randomised", "rules")
+        plain = {name: body[name] for name in cls.__slots__ if name not in later}
         drawn = body.get("randomised")  # older ledgers do not speak of it
         facts = {
             "sampling": sampling_from_dict(body["sampling"]),
             "design": NO_DESIGN if body["design"] is None else Design.from_dict(body["design"]),
             "randomised": None if drawn is None else Randomised.from_dict(drawn),
             "public": tuple(body["public"]),
+            "rules": body.get("rules", 1),
         }
         return cls(**{**plain, **facts})
 

@@ -524,6 +524,7 @@ def _cannot_both(op: Op, a: Any, against: Op, b: Any) -> bool:
 
 
 _Groups = tuple[Expression, Expression]
+_BY_COUNTS = 2  # since these rules of a ledger
 _DRAWN = {"coins": "coin effect", "shuffled": "shuffled effect"}
 
 
@@ -541,7 +542,8 @@ def contrast(_question: object, part: Part, ground: Ground) -> Look | None:
     if drawn is not None and complete and drawn.compares(sides[0], sides[1], part.where):
         rule = on_grid(part, ground, _DRAWN[drawn.by], groups=1)
         return trial_look(value, (one.inside, other.inside), drawn, rule)
-    if not ground.alike and not all(map(ground.alike_within, sides)):
+    within = ground.generation >= _BY_COUNTS and all(map(ground.alike_within, sides))
+    if not ground.alike and not within:
         return _apart(value, (one.inside, other.inside), part, ground)
     alike = Contrast(
         ground.rows,
@@ -556,7 +558,8 @@ def of_groups(
     value: RowValue, groups: tuple[GroupRows, GroupRows], rule: Contrast, ground: Ground
 ) -> Look:
     """The look at two groups of alike rows."""
-    if not ground.rounded and value.is_condition and rule.disjoint:
+    exact = ground.generation >= _BY_COUNTS and rule.disjoint and value.is_condition
+    if not ground.rounded and exact:
         return share_contrast_look(value, groups, rule)
     if not ground.rounded:
         return contrast_look(value, groups, rule)
@@ -585,7 +588,7 @@ def _apart(value: RowValue, groups: _Groups, part: Part, ground: Ground) -> Look
     gridded = partial(on_grid, part, ground, groups=1 if are_disjoint(*groups) else 2)
     match ground.sampling:
         case Independent():
-            arms = _arm_sizes(groups, part, ground)
+            arms = _arm_sizes(groups, part, ground) if ground.generation >= _BY_COUNTS else None
             if arms is not None:
                 return arms_look(value, groups, arms, gridded("design arms"))
             mean_of = partial(unlike_group_mean, rows=ground.rows)
