@@ -15,7 +15,6 @@ import pytest
 import holdfast
 from holdfast.holdout.answer import Answer
 from holdfast.holdout.holdout import Holdout
-from holdfast.ledger import implied as implying
 from holdfast.ledger.audit import audit
 from holdfast.ledger.composites import Followed
 from holdfast.ledger.implied import Implications, NamedLooks, intersected
@@ -25,6 +24,7 @@ from holdfast.theory.base.implied import ShownGates, difference_implied
 from holdfast.theory.base.intervals import Interval
 from tests.holdout.tables import Crash, crash, opened, untouchable, watch
 from tests.ledger.forging import Body, forged
+from tests.seam import SIDES_OF_DIFFERENCE, desk_of
 
 ROWS = 4_000
 
@@ -248,15 +248,14 @@ def test_missing_rows_imply_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     with opened(tmp_path, holes(), described="exact", tolerance=0.1, questions=40) as holdout:
         holdout.ask("avg(p)")
         holdout.ask("avg(q)")
-        desk = holdout._desk
+        desk = desk_of(holdout)
         difference = bind("difference(p, q)", desk.table)
         assert desk.implied(difference) is None
         answer = holdout.ask("difference(p, q)")  # in the rows that have both: 0
         assert 0.0 in answer.interval
 
-        monkeypatch.setattr(
-            implying, "_sides", lambda _: tuple(bind(f"avg({name})", desk.table) for name in "pq")
-        )
+        sides = tuple(bind(f"avg({name})", desk.table) for name in "pq")
+        monkeypatch.setattr(SIDES_OF_DIFFERENCE, lambda _: sides)
         twin = Implications(desk.ground, lambda: desk.table)
         wrong = twin.of(difference, NamedLooks(desk.transcript.answers[:2]))
         assert wrong is not None
@@ -327,7 +326,7 @@ def test_a_look_that_was_reserved_and_not_released_implies_nothing(
     watch(open_ledger, crash)
     with pytest.raises(Crash):
         open_ledger.ask("avg(a = y)")  # computed, perhaps, and never told
-    desk = open_ledger._desk
+    desk = desk_of(open_ledger)
     assert desk.implied(bind("avg(a = y)", desk.table)) is None
     assert desk.implied(bind(PAIR, desk.table)) is None
     open_ledger.close()
@@ -336,7 +335,7 @@ def test_a_look_that_was_reserved_and_not_released_implies_nothing(
 
 def test_contradictions_imply_nothing_and_are_told(open_ledger: Holdout) -> None:
     share = open_ledger.ask("avg(late)").recorded
-    desk = open_ledger._desk
+    desk = desk_of(open_ledger)
     question = bind("avg(late)", desk.table)
     false = replace(share, look=2, interval=Interval(0.9, 0.95))
     implications = Implications(desk.ground, lambda: desk.table)

@@ -60,9 +60,17 @@ def implied_claim(
     )
     verdict = claim_verdict(request, question, implied.interval, desk.transcript.terms)
     alone = replace(guess, numbers=(number,))
-    if verdict is None or _is_settled(desk, question, alone, tolerance):
+    if verdict is None or _is_begun(desk, question):
         return None
-    return implied
+    return None if _is_settled(desk, question, alone, tolerance) else implied
+
+
+def _is_begun(desk: Desk, question: Bound) -> bool:
+    """Whether looks were taken for it by a call that died: its line has all of them."""
+    text, transcript = question.text, desk.transcript
+    told = {look for line in transcript.told_of(text) for look in line.parts}
+    looks = transcript.looks_at(text)
+    return any(each.part_of == text and each.look not in told for each in looks)
 
 
 def _is_settled(desk: Desk, question: Bound, guess: Guess, tolerance: float | None) -> bool:
