@@ -167,7 +167,8 @@ _INSIDE = {
     "line": "What was told. Of a line that is there already, the first three fields are. A check "
     "that its answer confirms, and its tests did not, has `implied`: how many tests those were. "
     "One that earlier answers made narrower, or that follows from them, has `known`: the looks "
-    "that say so; with `contradict` they contradict each other or the answer, and nothing was implied.",
+    "that say so; with `contradict` they contradict each other or the answer, and nothing was "
+    "implied.",
 }
 
 

@@ -182,6 +182,22 @@ def test_a_claim_that_only_partly_follows_is_put(open_ledger: Holdout) -> None:
     assert open_ledger.budget.account.checks == before + 1
 
 
+def test_of_a_claim_that_is_half_implied_only_the_other_side_is_tested(
+    open_ledger: Holdout, tmp_path: Path
+) -> None:
+    share = open_ledger.ask("avg(late)", tolerance=0.1)
+    guess, reach = share.interval.high - 0.04, 0.06  # its upper end is known, its lower is not
+    found = open_ledger.check("avg(late)", guess, tolerance=reach)
+    look = found.parts[0]
+    assert look.claim == (pytest.approx(guess - reach), 1.0)
+    assert found.status == ("confirmed" if look.status == "confirmed" else "not confirmed")
+    assert found.interval.high <= share.interval.high
+    again = open_ledger.check("avg(late)", guess, tolerance=reach)
+    assert (again.receipt, again.cost) == (found.receipt, 0.0)
+    open_ledger.close()
+    assert is_sound(tmp_path)
+
+
 def test_free_claims_go_on_where_the_budget_is_closed(open_ledger: Holdout, tmp_path: Path) -> None:
     open_ledger.ask("accuracy(a, y)")
     open_ledger.final(["avg(late)"])
