@@ -163,11 +163,15 @@ _OWN: Mapping[str, Mapping[str, str]] = {
 }
 _INSIDE = {
     "request": "What somebody asked for, in its own unit.",
-    "look": "One look at the data.",
+    "look": "One look at the data. One that is `intersected` with what earlier answers imply of "
+    "its question is no line by itself.",
     "offer": "All that is public before the answer, as parts of the range.",
     "release": "What a symbol stands for, as parts of the range.",
     "line": "What was told. Of a line that is there already, the first three fields are. A check "
-    "that its answer confirms, and its tests did not, has `implied`: how many tests those were.",
+    "that its answer confirms, and its tests did not, has `implied`: how many tests those were. "
+    "One that earlier answers made narrower, or that follows from them, has `known`: the looks "
+    "that say so; with `contradict` they contradict each other or the answer, and nothing was "
+    "implied.",
 }
 
 

@@ -15,7 +15,6 @@ import pytest
 import holdfast
 from holdfast.holdout.answer import Answer
 from holdfast.holdout.holdout import Holdout
-from holdfast.ledger import implied as implying
 from holdfast.ledger.audit import audit
 from holdfast.ledger.composites import Followed
 from holdfast.ledger.implied import Implications, NamedLooks, intersected
@@ -25,6 +24,7 @@ from holdfast.theory.base.implied import ShownGates, difference_implied
 from holdfast.theory.base.intervals import Interval
 from tests.holdout.tables import Crash, crash, opened, untouchable, watch
 from tests.ledger.forging import Body, forged
+from tests.seam import SIDES_OF_DIFFERENCE, desk_of
 
 ROWS = 4_000
 
@@ -182,6 +182,22 @@ def test_a_claim_that_only_partly_follows_is_put(open_ledger: Holdout) -> None:
     assert open_ledger.budget.account.checks == before + 1
 
 
+def test_of_a_claim_that_is_half_implied_only_the_other_side_is_tested(
+    open_ledger: Holdout, tmp_path: Path
+) -> None:
+    share = open_ledger.ask("avg(late)", tolerance=0.1)
+    guess, reach = share.interval.high - 0.04, 0.06  # its upper end is known, its lower is not
+    found = open_ledger.check("avg(late)", guess, tolerance=reach)
+    look = found.parts[0]
+    assert look.claim == (pytest.approx(guess - reach), 1.0)
+    assert found.status == ("confirmed" if look.status == "confirmed" else "not confirmed")
+    assert found.interval.high <= share.interval.high
+    again = open_ledger.check("avg(late)", guess, tolerance=reach)
+    assert (again.receipt, again.cost) == (found.receipt, 0.0)
+    open_ledger.close()
+    assert is_sound(tmp_path)
+
+
 def test_free_claims_go_on_where_the_budget_is_closed(open_ledger: Holdout, tmp_path: Path) -> None:
     open_ledger.ask("accuracy(a, y)")
     open_ledger.final(["avg(late)"])
@@ -248,15 +264,14 @@ def test_missing_rows_imply_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     with opened(tmp_path, holes(), described="exact", tolerance=0.1, questions=40) as holdout:
         holdout.ask("avg(p)")
         holdout.ask("avg(q)")
-        desk = holdout._desk
+        desk = desk_of(holdout)
         difference = bind("difference(p, q)", desk.table)
         assert desk.implied(difference) is None
         answer = holdout.ask("difference(p, q)")  # in the rows that have both: 0
         assert 0.0 in answer.interval
 
-        monkeypatch.setattr(
-            implying, "_sides", lambda _: tuple(bind(f"avg({name})", desk.table) for name in "pq")
-        )
+        sides = tuple(bind(f"avg({name})", desk.table) for name in "pq")
+        monkeypatch.setattr(SIDES_OF_DIFFERENCE, lambda _: sides)
         twin = Implications(desk.ground, lambda: desk.table)
         wrong = twin.of(difference, NamedLooks(desk.transcript.answers[:2]))
         assert wrong is not None
@@ -327,7 +342,7 @@ def test_a_look_that_was_reserved_and_not_released_implies_nothing(
     watch(open_ledger, crash)
     with pytest.raises(Crash):
         open_ledger.ask("avg(a = y)")  # computed, perhaps, and never told
-    desk = open_ledger._desk
+    desk = desk_of(open_ledger)
     assert desk.implied(bind("avg(a = y)", desk.table)) is None
     assert desk.implied(bind(PAIR, desk.table)) is None
     open_ledger.close()
@@ -336,7 +351,7 @@ def test_a_look_that_was_reserved_and_not_released_implies_nothing(
 
 def test_contradictions_imply_nothing_and_are_told(open_ledger: Holdout) -> None:
     share = open_ledger.ask("avg(late)").recorded
-    desk = open_ledger._desk
+    desk = desk_of(open_ledger)
     question = bind("avg(late)", desk.table)
     false = replace(share, look=2, interval=Interval(0.9, 0.95))
     implications = Implications(desk.ground, lambda: desk.table)

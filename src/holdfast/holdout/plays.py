@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from itertools import count
 
 from holdfast.errors import InvalidArgument, LedgerTampered, Refused
@@ -36,7 +37,9 @@ from holdfast.statistics.derived import Joined, Play, Subquestion, is_single
 from holdfast.statistics.entry import Bound
 from holdfast.statistics.player import Due, Plays
 from holdfast.statistics.statistic import Statistic
+from holdfast.theory.base.implied import open_sides
 from holdfast.theory.base.intervals import Interval
+from holdfast.theory.base.safeside import float_above, float_below
 
 __all__ = ["answered", "implied_claim", "plays_to_run", "wish_of"]
 
@@ -67,9 +70,17 @@ def implied_claim(
     )
     verdict = claim_verdict(request, question, implied.interval, desk.transcript.terms)
     alone = replace(guess, numbers=(number,))
-    if verdict is None or _is_settled(desk, question, alone, tolerance):
+    if verdict is None or _is_begun(desk, question):
         return None
-    return implied
+    return None if _is_settled(desk, question, alone, tolerance) else implied
+
+
+def _is_begun(desk: Desk, question: Bound) -> bool:
+    """Whether looks were taken for it by a call that died: its line has all of them."""
+    text, transcript = question.text, desk.transcript
+    told = {look for line in transcript.told_of(text) for look in line.parts}
+    looks = transcript.looks_at(text)
+    return any(each.part_of == text and each.look not in told for each in looks)
 
 
 def _is_settled(desk: Desk, question: Bound, guess: Guess, tolerance: float | None) -> bool:
@@ -84,6 +95,22 @@ def _is_settled(desk: Desk, question: Bound, guess: Guess, tolerance: float | No
         return False
     t = desk.half_width(tolerance, due[0].statistic)
     return desk.stored(claims[0].of(claimed(due[0], t, tolerance))) is not None
+
+
+def _half_implied(desk: Desk, question: Bound, wish: Wish) -> Wish:
+    """A check without the side that earlier answers imply: only the other one is tested."""
+    statistic, claim = wish.question, wish.claim
+    if claim is None or wish.gated or statistic.text != question.text:
+        return wish
+    implied = desk.implied(question)
+    if implied is None or implied.interval is None or desk.stored(wish) is not None:
+        return wish
+    low, width = Fraction(statistic.low), Fraction(statistic.high) - Fraction(statistic.low)
+    ends = [min(statistic.high, max(statistic.low, end)) for end in implied.interval]
+    first, last = ((Fraction(end) - low) / width if width else Fraction(0) for end in ends)
+    left = open_sides(Interval(float_below(first), float_above(last)), Interval(*claim))
+    kept = (max(0.0, left.low), min(1.0, left.high))
+    return wish if kept == (0.0, 1.0) else replace(wish, claim=kept)
 
 
 def _settled(question: Bound) -> Play:
@@ -195,6 +222,7 @@ class _Call:
                 wish = next(others)
             else:
                 wish = self.claims[place].of(claimed(part, t, tolerance))
+                wish = _half_implied(desk, self.questions[place], wish)
             wishes.append(wish)
         return wishes
 

@@ -355,11 +355,14 @@ def cost_of(desk: Desk, question: Bound | Labelled, guess: Guess, tolerance: flo
 def _lines_behind(
     desk: Desk, questions: Sequence[Bound], guess: Guess, tolerance: float | None
 ) -> tuple[int, ...]:
-    """The lines that all claims of these questions follow from; none if one is to be put."""
+    """The lines that all claims of these questions follow from; none if one is put, or repeated."""
     looks: set[int] = set()
     for place, question in enumerate(questions):
+        claim = (guess.verb, guess.of(place), guess.side, tolerance)
+        told = [each.request for each in desk.transcript.told_of(question.text)]
+        repeated = claim in [(each.verb, each.guess, each.side, each.tolerance) for each in told]
         implied = implied_claim(desk, question, guess, place, tolerance)
-        if implied is None:
+        if repeated or implied is None:
             return ()
         looks.update(implied.looks)
     lines = desk.transcript.lines if looks else ()

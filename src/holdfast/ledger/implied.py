@@ -201,8 +201,7 @@ class Implications:
             sources.append(_apart(*(self._part(side, released) for side in sides)))
         pair = _pair(question)
         if chained and pair is not None:
-            first, second = pair
-            sources.append(_chain(first.text, second.text, self._edges(released)))
+            sources.append(_chain(pair[0].text, pair[1].text, self._edges(released)))
         return _meet(sources)
 
     def _edges(self, released: ReleasedLooks) -> list[_Edge]:
