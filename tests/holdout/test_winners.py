@@ -73,6 +73,8 @@ def test_the_best_is_told_with_a_true_cell(holdout: Holdout) -> None:
     assert "model[1]" in str(answer)
     assert answer.recorded.charge < 4
     assert "Theorem S: model[1] is told" in holdout.explain()
+    named = {each["name"] for each in holdout.certificate().statement["theorems"]}
+    assert named == {"symbol_log_level", "cell_log_weight", "winner_interval"}
     again = search.winner()
     assert (again.status, again.interval) == ("repeated", answer.interval)
     assert search.score(1).status == "repeated"

@@ -118,6 +118,9 @@ def _of_look(look: Recorded, transcript: Transcript) -> Iterator[str]:
         yield "described_log_level"
         yield from _of_rule(look.rule)
         return
+    if look.member is not None:  # of a search that tells only its winner
+        yield from ("symbol_log_level", "cell_log_weight", "winner_interval")
+        return
     if look.status in _CLAIMED:
         yield "claim_log_level"
     else:
