@@ -64,8 +64,8 @@ print("better than a deep tree:", holdout.gate(logistic, deep))
 # %% [markdown]
 # ## Then the search, on the protected rows themselves
 #
-# Two hundred trees. `HoldoutSearchCV` writes the whole space into the ledger before it scores a single one, fits each to the training rows, and
-# scores it exactly on the protected ones. Seeds count: whoever tries ten of them has ten models. Two hundred exact scores tell a lot about the
+# Two hundred trees. With `tell="all"` `HoldoutSearchCV` writes the whole space into the ledger before it scores a single one, fits each to the
+# training rows, and scores it exactly on the protected ones. Seeds count: whoever tries ten of them has ten models. Two hundred exact scores tell a lot about the
 # protected rows, so the search comes last: for checks and gates hardly anything is left after it.
 
 # %%
@@ -174,7 +174,8 @@ pd.DataFrame(lines)
 # |---|---|---|
 # | know whether a model is as good as cross-validation said | `holdout.check(model, guess=...)` | next to nothing if it is |
 # | know whether a model is better than the one in use | `holdout.gate(new, old)` | next to nothing unless it is shown |
-# | choose the best of a list, and report its score | `HoldoutSearchCV(...)` | an interval for the whole list, the last thing on these rows |
+# | choose the best of a list, and report its score | `HoldoutSearchCV(...)` | a few nats: the winner is told, and nothing of the others |
+# | see the scores of the whole list | `HoldoutSearchCV(..., tell="all")` | an interval for the whole list, the last thing on these rows |
 # | let an optimiser choose | [`HoldoutObjective`](../sklearn.md#any-optimiser), [Optuna](../sklearn.md#optuna) | the same, for the space that it may choose from |
 # | choose by cross-validation and look once | `HoldoutSearchCV(..., strategy="cv")` | one check |
 #

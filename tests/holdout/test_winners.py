@@ -23,7 +23,7 @@ from holdfast.ledger.store import Store
 from holdfast.theory.base.intervals import clopper_pearson
 from tests.ledger.forging import forged
 from tests.ledger.reading import rows_of
-from tests.seam import transcript_of
+from tests.seam import CHECKPOINT_EVERY, transcript_of
 
 N = 600
 LABEL = np.random.default_rng(21).random(N) < 0.5
@@ -73,6 +73,8 @@ def test_the_best_is_told_with_a_true_cell(holdout: Holdout) -> None:
     assert "model[1]" in str(answer)
     assert answer.recorded.charge < 4
     assert "Theorem S: model[1] is told" in holdout.explain()
+    named = {each["name"] for each in holdout.certificate().statement["theorems"]}
+    assert named == {"symbol_log_level", "cell_log_weight", "winner_interval"}
     again = search.winner()
     assert (again.status, again.interval) == ("repeated", answer.interval)
     assert search.score(1).status == "repeated"
@@ -225,6 +227,20 @@ def test_an_audit_makes_the_offer_again(
     assert all(finding.fine for finding in audit(tmp_path / "t.ledger"))
     holdout.close()
     assert re.search(said, "".join(forged(tmp_path / "t.ledger", _extra(change))))
+
+
+def test_a_checkpoint_keeps_the_winner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(CHECKPOINT_EVERY, 2)
+    with opened(tmp_path) as holdout:
+        told = searched(holdout, "model", [540, 580, 575]).winner()
+        searched(holdout, "other", [540, 541]).winner()
+        nats = transcript_of(holdout).account.nats
+    with opened(tmp_path) as holdout:
+        again = holdout.search("model").winner()
+        assert (again.status, again.interval) == ("repeated", told.interval)
+        assert again.recorded.member == "model[1]"
+        assert transcript_of(holdout).account.nats == nats
+    assert all(finding.fine for finding in audit(tmp_path / "t.ledger"))
 
 
 class _Crash(BaseException):

@@ -81,6 +81,9 @@ def _of_look(look: Recorded, transcript: Transcript) -> Iterator[str]:
         yield "described_log_level"
         yield from look.rule.theorems
         return
+    if look.member is not None:  # of a search that tells only its winner
+        yield from ("symbol_log_level", "cell_log_weight", "winner_interval")
+        return
     if look.status in _CLAIMED:
         yield "claim_log_level"
         yield from () if look.forecast is None else ("forecast_weights",)
