@@ -160,7 +160,7 @@ def clinical(seed: int = 3) -> pl.DataFrame:
 
 @pytest.mark.parametrize("how", [None, "clustered"])
 def test_a_trial_from_end_to_end(tmp_path: Path, how: str | None) -> None:
-    """The primary endpoint is within .085, whatever is said of the sites; about .45 before."""
+    """The primary endpoint is within .085, whatever is said of the sites; .385 before."""
     frame, path = clinical(), tmp_path / "trial.ledger"
     sampling = None if how is None else holdfast.sampling.clustered("site", largest=100)
     declared: dict[str, Any] = {

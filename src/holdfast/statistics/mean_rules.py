@@ -530,7 +530,8 @@ _DRAWN = {"coins": "coin effect", "shuffled": "shuffled effect"}
 
 def contrast(_question: object, part: Part, ground: Ground) -> Look | None:
     """The look at a contrast, or None where no theorem covers it."""
-    tree, *sides = part.trees
+    tree, one_side, other_side = part.trees
+    sides = one_side, other_side
     shared = [] if part.where is None else [part.where]
     first, second = (build.conjunction([*shared, group]) for group in sides)
     value = counted_value(tree)
