@@ -23,12 +23,7 @@ from holdfast.question import build
 from holdfast.question.expression import Expression, Op
 from holdfast.question.row import RowValue, row_value
 from holdfast.statistics.derived import Difference, Joined, Paired, Total, as_counted
-from holdfast.statistics.description import (
-    DescribedParts,
-    DescribedQuestion,
-    described,
-    reads_as_written,
-)
+from holdfast.statistics.description import DescribedParts, DescribedQuestion, described, reads_as_written, truth_of
 from holdfast.statistics.entry import Bound, Table
 from holdfast.statistics.mean import Mean, expression_of
 from holdfast.statistics.recorded import asked_again
@@ -167,8 +162,11 @@ def _apart(first: _Source, second: _Source) -> _Source:
 
 
 def _says(look: Recorded) -> _Source:
-    """What one look says by itself: nothing, where its answer promises or says nothing."""
-    if look.status not in _TELLING or look.look is None:
+    """What one look says by itself: nothing, where its answer promises or says nothing.
+
+    What is true of these rows alone, as the effect of arms that were drawn, says nothing of others.
+    """
+    if look.status not in _TELLING or look.look is None or truth_of(look.rule) is not None:
         return None
     return Implied(look.interval, (look.look,), (look.look,))
 
@@ -193,6 +191,9 @@ class Implications:
         Only if it is `chained` are all looks read, for differences that follow from others.
         """
         question = _plain(question)
+        form = self._with_rule(question.text)
+        if form is not None and truth_of(form.rule) is not None:
+            return None  # of these rows: what is known of the population is about something else
         sources = [self._part(question, released)]
         if isinstance(question, Total):
             sources.append(_linear(self._part(question.mean, released), question.population))
