@@ -376,14 +376,20 @@ def test_an_effect_in_these_rows_and_means_of_the_population_say_nothing_of_each
     """Both arms' means are about the population, the effect of drawn arms about these rows."""
     rng = np.random.default_rng(8)
     arm = rng.choice(["control", "treated"], 2_000)
-    frame = pl.DataFrame({"arm": arm, "well": rng.random(2_000) < np.where(arm == "treated", 0.7, 0.5)})
+    frame = pl.DataFrame(
+        {"arm": arm, "well": rng.random(2_000) < np.where(arm == "treated", 0.7, 0.5)}
+    )
     schema = {"arm": {"values": ["control", "treated"]}}
     effect, family = "effect(well, arm)", ["avg(well) by arm"]
-    declared = {"schema": schema, "planned": family, "randomised": "coins", "arm": "arm"}
-    with holdfast.open(frame, ledger=tmp_path / "before.ledger", **declared) as before:
+    declared: dict[str, Any] = {"schema": schema, "planned": family, "arm": "arm"}
+    with holdfast.open(
+        frame, ledger=tmp_path / "before.ledger", randomised="coins", **declared
+    ) as before:
         alone = before.ask(effect)
         means = [before.ask(f"avg(well) where arm = '{name}'") for name in ("control", "treated")]
-    with holdfast.open(frame, ledger=tmp_path / "after.ledger", **declared) as after:
+    with holdfast.open(
+        frame, ledger=tmp_path / "after.ledger", randomised="coins", **declared
+    ) as after:
         for name in ("control", "treated"):
             after.ask(f"avg(well) where arm = '{name}'")
         assert after.ask(effect).interval == alone.interval

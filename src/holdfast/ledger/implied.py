@@ -23,7 +23,13 @@ from holdfast.question import build
 from holdfast.question.expression import Expression, Op
 from holdfast.question.row import RowValue, row_value
 from holdfast.statistics.derived import Difference, Joined, Paired, Total, as_counted
-from holdfast.statistics.description import DescribedParts, DescribedQuestion, described, reads_as_written, truth_of
+from holdfast.statistics.description import (
+    DescribedParts,
+    DescribedQuestion,
+    described,
+    reads_as_written,
+    truth_of,
+)
 from holdfast.statistics.entry import Bound, Table
 from holdfast.statistics.mean import Mean, expression_of
 from holdfast.statistics.recorded import asked_again
