@@ -77,6 +77,8 @@ _OWN: Mapping[str, Mapping[str, str]] = {
         "public": "the columns that people know",
         "questions": "how many were declared; null: open-ended",
         "reveal_share": "what is kept for a statistic that is revealed at the end",
+        "rules": "which rules describe: those of the version by which it was opened, 1 where it "
+        "is not said",
         "randomised": "how the two values of the column of arms were drawn, and within which "
         "columns; null: nothing is said of it",
         "rows": "how many rows are protected",
