@@ -13,11 +13,12 @@ from typing import Any
 from docs.writers.markdown import generated, page, table
 
 from holdfast.data.sampling import Independent
-from holdfast.ledger import attachments, entries, leaderboards as boards
+from holdfast.ledger import attachments, entries, leaderboards as boards, untried
 from holdfast.ledger.attachments import AttachedColumn, Promotion, ValuesKept
 from holdfast.ledger.dictionaries import Dictionary
 from holdfast.ledger.entries import Asked, Opening, Request, closing, retirement, revelation
 from holdfast.ledger.leaderboards import BoardTerms, TurnedAway
+from holdfast.ledger.untried import Untried
 from holdfast.mechanisms.mechanism import Offer, Release
 from holdfast.mechanisms.terms import Terms
 from holdfast.question.columns import Schema
@@ -64,6 +65,11 @@ _DICTIONARY = {
     "train": "the fingerprint of the rows that the models are made from",
 }
 _OWN: Mapping[str, Mapping[str, str]] = {
+    "untried/1": {
+        "dev": "rows of its development run where it alone was right, where the incumbent was, and "
+        "all rows; null: there was none",
+        "forecast": "how likely it was to be shown; null where it was stopped on development rows",
+    },
     "open/3": {
         "assumes": "what else the mechanism's promise rests on, in words",
         "candidates": "how many are gated at most; null: open-ended",
@@ -210,7 +216,7 @@ def ledger_page() -> str:
 def _meanings() -> dict[str, str]:
     """What each kind says, in the words of the modules that define the entries."""
     found = _POINT.findall(entries.__doc__ or "")
-    for module in (attachments, boards):
+    for module in (attachments, boards, untried):
         found += _SENTENCE.findall(module.__doc__ or "")
     return dict(found)
 
@@ -249,6 +255,7 @@ def _entries() -> list[dict[str, Any]]:
         Dictionary("search/1", _TEXT, 1, (), 0.5, -4.0, 0.0, 0, _AT).body(),
         Dictionary("final/1", _TEXT, 1, (), 1.0, -4.0, 0.0, 0, _AT).body(),
         revelation(_AT, _TEXT),
+        Untried(_AT, _TEXT, None, None).body(),
         entries.abandonment(_AT, 1, _TEXT),
     ]
 

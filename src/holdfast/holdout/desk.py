@@ -110,7 +110,7 @@ class Desk:
         grounds = Grounds(transcript.terms, opened, train, secret)
         self._table: tuple[Attachments, Table] | None = None
         self._guessing = Guessing(guessers, grounds) if guessers else None
-        self._implications = Implications(self.ground, lambda: self.table)
+        self._implications = Implications(self.ground, lambda: transcript.table)
 
     @property
     def opening(self) -> Opening:

@@ -103,7 +103,7 @@ class _DevGiven(TypedDict, total=False):
             "Of a gate of a difference: on how many other rows the first was better, on how many "
             "worse, and of how many, such as 40,10,1000; of a file of scores: a file with those of "
             "the candidate on other items. None of them may be protected.",
-            "BETTER,WORSE,ROWS|FILE",
+            "COUNTS or FILE",
         ),
     ]
     skip_below: Annotated[

@@ -172,7 +172,12 @@ class LedgerView:
 
 def view_of(transcript: Transcript, together: str) -> LedgerView:
     """The ledger for people to read."""
-    lines = (*transcript.lines, *_unfinished(transcript))
+    planned = {line.question for line in transcript.lines if line.planned}
+    told = [
+        line if line.planned or line.question not in planned else replace(line, planned=True)
+        for line in transcript.lines
+    ]
+    lines = (*told, *_unfinished(transcript))
     return LedgerView(lines, tuple(transcript.answers), together, transcript.terms.rows)
 
 
