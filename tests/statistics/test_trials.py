@@ -177,6 +177,10 @@ def test_a_trial_from_end_to_end(tmp_path: Path, how: str | None) -> None:
         assert 0.11 in answer.interval
         assert "average effect in these rows, arms shuffled within strata" in str(answer)
         assert "arms shuffled within site, no row is affected by the arm" in answer.assumes
+        verdict = holdout.gate(EFFECT, at_least=-0.9)
+        assert verdict.status == "shown"
+        assert "average effect in these rows" in str(verdict)
+        assert "average effect in these rows" in verdict.assumes
         assert "average effect in these rows" in holdout.explain()
         turned = holdout.ask(
             "difference(avg(well) where arm = 'placebo', avg(well) where arm = 'drug')"

@@ -200,12 +200,17 @@ class Answer(float):
         return f"forecast {100 * (self.forecast or 0.0):.3g} %, {then}"
 
     @property
+    def _truth(self) -> str | None:
+        """What it is true of, where that is not the population; a verdict's is its look's."""
+        truths = (truth_of(each.rule) for each in (self.recorded, *self.parts))
+        return next((truth for truth in truths if truth is not None), None)
+
+    @property
     def assumes(self) -> str:
         """What the interval rests on, in words."""
         terms, recorded = self.left.terms, self.recorded
-        truth = truth_of(recorded.rule)
-        if truth is not None:
-            return f"{terms.assumption}; it is the {truth}"
+        if self._truth is not None:
+            return f"{terms.assumption}; it is the {self._truth}"
         if not recorded.is_declared:
             return terms.assumption
         assumption = f"{terms.assumption}, the concentration that the question declares"
@@ -254,7 +259,7 @@ class Answer(float):
     @property
     def _facts(self) -> list[str]:
         """What is said beside what is known: how sure it is, of how many rows, what is left."""
-        advice, truth = self.recorded.wants_tighter_range, truth_of(self.recorded.rule)
+        advice, truth = self.recorded.wants_tighter_range, self._truth
         return [
             *([] if truth is None else [truth]),
             *([self.recorded.length] if self.bits is not None else []),
