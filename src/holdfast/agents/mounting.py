@@ -84,6 +84,7 @@ class _Admitted:
         token = self.service.verified(
             authorization[len(_BEARER) :], client_of(request, self.service)
         )
+        request.state.token = token
         names = self.service.names_for(token)
         name = request.query_params.get("dataset") or (names[0] if len(names) == 1 else None)
         if name is None:

@@ -45,6 +45,7 @@ from holdfast.holdout.options import (
 )
 from holdfast.planner.plan import plan as make_plan
 from holdfast.service.data_set import Asking, AskingVerb, Reply
+from holdfast.service.logs import log_failure
 from holdfast.service.problems import problem_of
 from holdfast.service.wire import wire_type
 
@@ -140,7 +141,7 @@ def _problems_told(tool: _Tool) -> _Tool:
         except Exception as error:
             problem = problem_of(error)
             if problem.status == HTTPStatus.INTERNAL_SERVER_ERROR:  # its text may hold anything
-                _LOG.error("the tool %s failed: %s", tool.__name__, type(error).__name__)
+                log_failure(_LOG, f"the tool {tool.__name__} failed", error)
             facts = problem.to_dict()
             return CallToolResult(
                 content=[_text(str(problem)), _text(json.dumps(facts, ensure_ascii=False))],

@@ -118,7 +118,7 @@ class Caller:
             return _SUBMISSION
 
         call = CountedCall(self.served.name, digest, digest)
-        async with OnTheStep(self.service.settings.release_step):
+        async with self._on_the_step():
             return await self._capped(lambda: call, _SUBMISSION, work, nothing, settled)
 
     async def answer(self, asking: Asking, accept_cost: int | None = None) -> Reply:
@@ -172,7 +172,7 @@ class Caller:
                 return await together()
             return await self.served.ask(partial(within, price))
 
-        async with OnTheStep(self.service.settings.release_step):
+        async with self._on_the_step():
             if not self.token.is_capped and all(_is_one(each) for each in askings):
                 return await together()  # nothing is to be written down, or confirmed
             price, unpriced = FREE, None
@@ -194,6 +194,14 @@ class Caller:
                 known,
                 lambda reply, reserved: settled_price(reply, key, reserved),
             )
+
+    def _on_the_step(self) -> OnTheStep:
+        """Release what is told on a step of time, and count it if it is a refusal."""
+        return OnTheStep(self.service.settings.release_step, self._count)
+
+    def _count(self, error: BaseException) -> None:
+        if isinstance(error, Refused):
+            self.service.metrics.refusal(self.served.name, error)
 
     def _call(self, body: object, key: str | None) -> CountedCall:
         return CountedCall.of(self.served.name, body, key)

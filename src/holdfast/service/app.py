@@ -28,6 +28,7 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from holdfast import __version__
 from holdfast.certificate.certificate import ReuseCertificate
 from holdfast.errors import HoldfastError, Refused
+from holdfast.holdout.budget import Budget
 from holdfast.holdout.holdout import Holdout
 from holdfast.holdout.open import open as open_holdout
 from holdfast.ledger.index import STATE
@@ -35,6 +36,7 @@ from holdfast.service.access import AsCustodian, Serving
 from holdfast.service.dashboard import board_pages, dashboard, gate_pages, planning, problem_page
 from holdfast.service.data_set import Asking, Service
 from holdfast.service.edge import Edge
+from holdfast.service.logs import log_failure
 from holdfast.service.problems import (
     JsonReply,
     Problem,
@@ -80,7 +82,7 @@ async def ready(service: Serving) -> Any:
         for name in service.folder.names:
             await service.served(name, _NOBODY).read(lambda holdout: _priced(holdout, number))
     except Exception as error:
-        _log.error("not ready: %s", type(error).__name__)
+        log_failure(_log, "not ready", error)
         return problem_reply(
             Problem(
                 503,
@@ -101,9 +103,15 @@ def _priced(holdout: Holdout, number: float) -> None:
 
 @operations.get("/metrics", response_class=PlainTextResponse, responses=problems(401, 403))
 async def metrics(service: Serving, token: AsCustodian) -> Response:
-    """Requests of this worker, as Prometheus reads them."""
-    del token
-    return PlainTextResponse(service.metrics.text())
+    """Requests, refusals and queues of all workers, and what is left, for Prometheus."""
+    budgets: dict[str, Budget | None] = {}
+    for name in service.names_for(token):
+        try:
+            budgets[name] = await service.served(name, token).read(lambda holdout: holdout.budget)
+        except HoldfastError:
+            budgets[name] = None
+    text = service.metrics.text(budgets)
+    return PlainTextResponse(text, media_type="text/plain; version=0.0.4")
 
 
 _ABOUT = (

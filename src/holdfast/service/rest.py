@@ -35,7 +35,16 @@ from holdfast.service.access import (
     veil_for,
 )
 from holdfast.service.client import carried_budget, carried_recorded
-from holdfast.service.data_set import BODIES, REPORTS, Asking, AskingVerb, Reply, Served, run_in
+from holdfast.service.data_set import (
+    BODIES,
+    REPORTS,
+    Asking,
+    AskingVerb,
+    Reply,
+    Served,
+    Service,
+    run_in,
+)
 from holdfast.service.pacing import OnTheStep
 from holdfast.service.problems import JsonReply, problem_of, problems
 from holdfast.service.tokens import Token, expiry_of, said_digest
@@ -442,10 +451,30 @@ async def create_token(
 @custody.delete("/tokens/{which}", tags=["tokens"])
 async def revoke_token(which: _Which, service: Serving, token: AsCustodian) -> Any:
     """Revoke a token by its ID or name, on every worker, from the next request on."""
-    by_id = {each.id: each for each in service.tokens.all() if which in (each.id, each.name)}
-    for each in by_id.values():
-        service.require_scope(token, each.dataset)
+    _require_own(which, service, token)
     return JsonReply(service.tokens.revoke(which).to_dict())
+
+
+@custody.post("/tokens/{which}/rotate", tags=["tokens"])
+async def rotate_token(
+    which: _Which,
+    service: Serving,
+    token: AsCustodian,
+    overlap: Annotated[
+        str | None,
+        Query(max_length=10, description="How long the old secret is taken, too: 12h or 45m."),
+    ] = None,
+) -> Any:
+    """Give a token another secret, which is shown in this reply; caps and spending stay."""
+    _require_own(which, service, token)
+    return JsonReply(service.tokens.rotate(which, expiry_of(overlap)).to_dict())
+
+
+def _require_own(which: str, service: Service, token: Token) -> None:
+    """Refuse tokens that are not a custodian's to change."""
+    for each in service.tokens.all():
+        if which in (each.id, each.name):
+            service.require_scope(token, each.dataset)
 
 
 # REST: the leaderboard of a data set that is one, under /api/v1; and what pages show of it.
