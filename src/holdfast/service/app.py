@@ -47,6 +47,7 @@ from holdfast.service.problems import (
     rejection,
 )
 from holdfast.service.reference import reference
+from holdfast.service.replies import StatusReply, file_reply
 from holdfast.service.rest import board_rest, custody, rest
 from holdfast.service.sessions import SignedOut, session_of
 from holdfast.service.tokens import Token
@@ -68,13 +69,13 @@ operations = APIRouter(tags=["operations"])
 _NOBODY = Token("", "", "viewer", None, 0, None, "", None, None)
 
 
-@operations.get("/health")
+@operations.get("/health", response_model=StatusReply)
 async def health() -> Any:
     """The process is up."""
     return JsonReply({"status": "up"})
 
 
-@operations.get("/ready", responses=problems(503))
+@operations.get("/ready", response_model=StatusReply, responses=problems(503))
 async def ready(service: Serving) -> Any:
     """A question of every ledger can be read and priced; which cannot is not told to strangers."""
     number = random.random()
@@ -101,7 +102,11 @@ def _priced(holdout: Holdout, number: float) -> None:
         ready_question(holdout, number).cost_of(holdout)
 
 
-@operations.get("/metrics", response_class=PlainTextResponse, responses=problems(401, 403))
+@operations.get(
+    "/metrics",
+    response_class=PlainTextResponse,
+    responses={**file_reply("text/plain"), **problems(401, 403)},
+)
 async def metrics(service: Serving, token: AsCustodian) -> Response:
     """Requests, refusals and queues of all workers, and what is left, for Prometheus."""
     budgets: dict[str, Budget | None] = {}
@@ -136,6 +141,7 @@ def app_of(service: Service) -> FastAPI:
         docs_url=None,  # its pages load files from elsewhere
         redoc_url=None,
         openapi_url="/openapi.json",
+        generate_unique_id_function=lambda route: route.name,
         redirect_slashes=False,  # which would go by the name that the request says
         lifespan=partial(_lifespan, service),
     )
