@@ -32,6 +32,7 @@ from holdfast.service.data_set import (
     Reply,
     Served,
     Service,
+    Withdrawn,
     run_in,
 )
 from holdfast.service.pacing import OnTheStep
@@ -239,6 +240,10 @@ class Caller:
         except FAULTS_OF_CALLS:  # after other trouble it may be reserved, and stays counted
             if charged == "now":  # what was counted before may have been answered before
                 await run_in(TOKENS, lambda: tokens.settle(token, call, FREE))
+            raise
+        except Withdrawn:
+            if charged == "now":  # nobody waits here for that, either
+                TOKENS.submit(tokens.settle, token, call, FREE)
             raise
         reserved = price if charged == "now" else tokens.counted(token, call)
         took = settled(reply, reserved)

@@ -58,6 +58,7 @@ __all__ = [
     "Reply",
     "Served",
     "Service",
+    "Withdrawn",
     "dataset_kind",
     "run_in",
 ]
@@ -72,9 +73,23 @@ PICTURES = ThreadPoolExecutor(1, "pictures")  # alone, since what draws is loade
 BODIES = ThreadPoolExecutor(2, "bodies")  # what is long to read: columns, submissions
 
 
+class Withdrawn(asyncio.CancelledError):
+    """Nobody waits for a call any more, and it was not begun: nothing was asked or spent."""
+
+
 def run_in(pool: Executor, do: Callable[[], _T]) -> Awaitable[_T]:
     """What is done by a thread of a pool, while the event loop goes on."""
     return asyncio.get_running_loop().run_in_executor(pool, do)
+
+
+async def _awaited(future: Future[_T]) -> _T:
+    """What a thread comes to; withdrawn by who is cancelled before the thread has begun."""
+    try:
+        return await asyncio.wrap_future(future)
+    except asyncio.CancelledError:
+        if future.cancel():
+            raise Withdrawn from None
+        raise
 
 
 AskingVerb: TypeAlias = Literal["ask", "check", "gate"]
@@ -215,7 +230,7 @@ class Served:
             self._waiting.append(call)
             self._metrics.waiting(self.name, len(self._waiting))
         self._asker.submit(self._answer_waiting)
-        return await asyncio.wrap_future(call.told)
+        return await _awaited(call.told)
 
     async def known(self, use: Callable[[Holdout], _T]) -> _T | None:
         """What takes no look at the rows; None if it takes one."""
@@ -231,7 +246,7 @@ class Served:
 
     async def ask(self, use: Callable[[Holdout], _T]) -> _T:
         """Do something with the holdout and its rows, when it is its turn."""
-        return await run_in(self._asker, lambda: self._used(use))
+        return await _awaited(self._asker.submit(lambda: self._used(use)))
 
     async def read(self, use: Callable[[Holdout], _T]) -> _T:
         """Do something with the ledger alone: what is free to know.
