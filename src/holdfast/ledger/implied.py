@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, TypeVar
 
 from holdfast.errors import HoldfastError
 from holdfast.ledger.composites import Followed, restated
@@ -27,7 +27,7 @@ from holdfast.statistics.description import (
     DescribedParts,
     DescribedQuestion,
     described,
-    reads_as_written,
+    event_of,
     truth_of,
 )
 from holdfast.statistics.entry import Bound, Table
@@ -46,6 +46,7 @@ from holdfast.theory.base.safeside import float_above, float_below
 
 __all__ = ["Implications", "Implied", "NamedLooks", "ReleasedLooks", "intersected"]
 
+_T = TypeVar("_T")
 _TELLING = ("answered", "confirmed", "shown")  # the statuses of looks that say something
 _DIFFERENCE = "difference("  # how the text of one begins
 
@@ -62,6 +63,11 @@ class ReleasedLooks(Protocol):
         ...
 
     @property
+    def has_events(self) -> bool:
+        """Whether there may be looks at events."""
+        ...
+
+    @property
     def answers(self) -> Sequence[Recorded]:
         """Every look."""
         ...
@@ -72,6 +78,7 @@ class NamedLooks:
     """The looks that a line names, and no others."""
 
     answers: Sequence[Recorded]
+    has_events = True
 
     def looks_at(self, question: str) -> Sequence[Recorded]:
         return [each for each in self.answers if each.question == question]
@@ -188,6 +195,7 @@ class Implications:
     ground: Ground | None
     table: Callable[[], Table]  # with the columns that were attached so far
     _described: dict[str, DescribedQuestion | None] = field(default_factory=dict)
+    _events: dict[str, str | None] = field(default_factory=dict)
 
     def of(
         self, question: Bound, released: ReleasedLooks, *, chained: bool = True
@@ -197,9 +205,8 @@ class Implications:
         Only if it is `chained` are all looks read, for differences that follow from others.
         """
         question = _plain(question)
-        form = self._with_rule(question.text)
-        if form is not None and truth_of(form.rule) is not None:
-            return None  # of these rows: what is known of the population is about something else
+        if self._is_of_these_rows(question.text):
+            return None  # what is known of the population is about something else
         sources = [self._part(question, released)]
         if isinstance(question, Total):
             sources.append(_linear(self._part(question.mean, released), question.population))
@@ -235,26 +242,40 @@ class Implications:
     def _looks(self, question: Bound, released: ReleasedLooks) -> list[Recorded]:
         """The looks at a question, and what those at its event say of it."""
         looks = [look for text in _texts(question) for look in released.looks_at(text)]
-        form = self._with_rule(question.text)
-        if form is not None and form.event is not None:
-            others = [
-                each for each in released.looks_at_event(form.event) if each.question != form.text
-            ]
+        event = self._event(question.text) if released.has_events else None
+        others = () if event is None else released.looks_at_event(event)
+        others = [each for each in others if each.question != question.text]
+        form = self._with_rule(question.text) if others else None  # which takes long to find
+        if form is not None:
             looks += [each for each in (restated(look, form) for look in others) if each]
         return looks
+
+    def _is_of_these_rows(self, text: str) -> bool:
+        """Whether its answer is true of these rows alone: only where arms were drawn."""
+        if self.ground is None or self.ground.arms is None:
+            return False
+        form = self._with_rule(text)
+        return form is not None and truth_of(form.rule) is not None
+
+    def _event(self, text: str) -> str | None:
+        """The event that a question rests on, if it has a description."""
+        if text not in self._events:
+            self._events[text] = self._of_text(text, lambda question, _: event_of(question))
+        return self._events[text]
 
     def _with_rule(self, text: str) -> DescribedQuestion | None:
         """The question with the rule of its description, if it has one."""
         if text not in self._described:
-            self._described[text] = self._read(text)
+            self._described[text] = self._of_text(text, described)
         return self._described[text]
 
-    def _read(self, text: str) -> DescribedQuestion | None:
+    def _of_text(self, text: str, find: Callable[[Bound, Ground], _T | None]) -> _T | None:
+        """What is found of the question that a text says; None where it does not say all of it."""
         if self.ground is None:
             return None
         try:
-            readable = reads_as_written(text, self.ground)
-            return described(self.ground.prior.read(text), self.ground) if readable else None
+            question = self.ground.prior.read(text)
+            return find(question, self.ground) if question.text == text else None
         except HoldfastError:  # it has no description
             return None
 

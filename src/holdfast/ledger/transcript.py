@@ -382,6 +382,12 @@ class Transcript:
             EVENT + event, partial(look_at, self._batch), lambda: self._events.get(event, ())
         )
 
+    @property
+    def has_events(self) -> bool:
+        """Whether there may be looks at events: here, or where a checkpoint folded them."""
+        folded = self._past is not None and (self.account.described or self.dictionaries.named)
+        return bool(self._events or folded)
+
     def told_of(self, question: str) -> Sequence[Recorded]:
         """Composite lines of a question, with those that a checkpoint folded."""
         return self._filed(question, told_line, lambda: self._told.get(question, ()))
