@@ -111,6 +111,7 @@ class Desk:
         self._table: tuple[Attachments, Table] | None = None
         self._guessing = Guessing(guessers, grounds) if guessers else None
         self._implications = Implications(self.ground, lambda: transcript.table)
+        self._implied: tuple[int, dict[str, Implied | None]] = (0, {})  # as of an entry
 
     @property
     def opening(self) -> Opening:
@@ -260,8 +261,15 @@ class Desk:
     def implied(self, question: Bound) -> Implied | None:
         """What earlier answers imply of a question, as of the last reading."""
         transcript = self.transcript
-        chained = transcript.account.shown > 0  # else no difference follows from others
-        return self._implications.of(question, transcript, chained=chained)
+        entry, implied = self._implied  # a claim asks for it several times
+        if entry != transcript.count:
+            implied = {}
+            self._implied = transcript.count, implied
+        if question.text not in implied:
+            chained = transcript.account.shown > 0  # else no difference follows from others
+            found = self._implications.of(question, transcript, chained=chained)
+            implied[question.text] = found
+        return implied[question.text]
 
     def _unknown(self, wanted: Mapping[Key, Wish]) -> dict[Key, Wish]:
         """The wishes that no stored answer fulfils."""

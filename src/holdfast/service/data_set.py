@@ -11,7 +11,7 @@ import asyncio
 import logging
 import threading
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -42,7 +42,7 @@ from holdfast.service.folder import Folder, Settings
 from holdfast.service.logs import log_failure
 from holdfast.service.metrics import Metrics
 from holdfast.service.pacing import Attempts
-from holdfast.service.problems import rejection
+from holdfast.service.problems import JsonReply, rejection
 from holdfast.service.tokens import Token, TokenStore
 from holdfast.statistics.bind import Question, question_of
 from holdfast.statistics.entry import Better, TableCall
@@ -97,6 +97,7 @@ AskingVerb: TypeAlias = Literal["ask", "check", "gate"]
 DatasetKind: TypeAlias = Literal["table", "board", "gate"]
 Reply: TypeAlias = Answer | Groups | Distribution
 _MOST_TOGETHER = 256
+_MOST_WRITTEN = 64  # replies that are kept as they were written
 _MOMENT = 0.002  # seconds that a batch waits for others
 # What is wrong with a call, and not with the files: the holdout is as good as before.
 FAULTS_OF_CALLS = (InvalidArgument, InvalidQuestion, LedgerBusy, Refused)
@@ -225,6 +226,7 @@ class Served:
         self._with_rows: Holdout | None = None  # of the asker alone
         self._rowless: Holdout | None = None  # of the reader alone
         self._kind: DatasetKind | None = None  # once it is known
+        self._written: dict[Hashable, tuple[object, bytes]] = {}  # of the reader alone
 
     async def answer(self, asking: Asking) -> Reply:
         """Ask a question, with whatever else waits."""
@@ -282,6 +284,19 @@ class Served:
                 raise
 
         return await run_in(self._reader, used)
+
+    def written_once(self, source: object, key: Hashable, tell: Callable[[], Any]) -> bytes:
+        """JSON of what is told of a budget or a view of the ledger, which is for `read` to use.
+
+        It is written again when `source` is another object, as it is after every new entry.
+        """
+        known, text = self._written.get(key, (None, b""))
+        if known is not source:
+            if known is not None or len(self._written) >= _MOST_WRITTEN:
+                self._written.clear()  # which holds what is out of date
+            text = bytes(JsonReply(tell()).body)
+            self._written[key] = source, text
+        return text
 
     async def kind(self) -> DatasetKind:
         """What it is for, which it was from the beginning."""
