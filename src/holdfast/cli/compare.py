@@ -136,10 +136,7 @@ def _count(ledger: str, runs: Sequence[RunScores], comparison: Comparison) -> Ve
     beyond A's items is left out, and what it lacks counts as wrong.
     """
     first, second = _names([run.name for run in runs], [run.scores.run for run in runs])
-    # What an interrupted run did not reach is not among its items, and counted once.
-    before, after = (
-        replace(run.scores, missing=()) if run.scores.partial else run.scores for run in runs
-    )
+    before, after = (run.scores for run in runs)
     earlier = set(before.items)
     common = [pair for pair in zip(after.items, after.scores, strict=True) if pair[0] in earlier]
     if not common:

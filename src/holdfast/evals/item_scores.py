@@ -107,7 +107,7 @@ def item_scores(log: EvalLog, wanted: Wanted, format_: str, file: str) -> ItemSc
         format=format_,
         filter=filter_,
         epochs=epochs,
-        missing=tuple(missing),
+        missing=tuple(each for each in missing if wanted.missing_is_wrong or each not in scores),
         partial=partial,
         run=log.run if isinstance(log.run, str) else None,
         task=log.task if isinstance(log.task, str) else None,

@@ -198,7 +198,8 @@ def submission_of(
     if isinstance(scores, str | os.PathLike):
         scores = read(scores, key=key, bounds=bounds, **how)
     if isinstance(scores, ItemScores):
-        unmatched = max(0, rows - len(scores)) + len(scores.missing) if wrong else 0
+        counted = set(scores.missing) & set(scores.items)  # the others are not among them
+        unmatched = max(0, rows - len(scores)) + len(counted) if wrong else 0
         return Submission(scores.by_item(), scores.run, unmatched, scoring_in(scores, rows))
     if not wrong:
         return Submission(scores)
