@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import textwrap
 import time
@@ -64,6 +65,13 @@ def _main(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
+    from holdfast.ledger.secret import SECRET_VARIABLE, secret_itself
+
+    if secret_itself(secret) is not None and os.environ.get(SECRET_VARIABLE) != secret:
+        raise InvalidArgument(
+            "--secret is a secret itself, and others can read what is typed here; give its file, "
+            f"or put it into the environment as {SECRET_VARIABLE}."
+        )
     _SECRET.set(secret)
 
 
