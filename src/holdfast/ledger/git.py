@@ -66,6 +66,7 @@ _REACHING = ("GIT_SSH", "GIT_ASKPASS", "GIT_PROXY", "GIT_SSL", "GIT_HTTP", "GIT_
 _PLACES = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")
 _SETTINGS = ("http.", "credential.", "url.", "ssh.", "protocol.", "core.sshcommand", "core.askpass")
 _QUIET = {
+    "core.bare": "true",
     "core.hooksPath": os.devnull,
     "gc.auto": "0",
     "maintenance.auto": "false",
@@ -182,11 +183,9 @@ class _Repository:
         self._home, self._ref = home, f"refs/heads/{home.branch}"
         self._folder = Path(tempfile.mkdtemp(prefix="holdfast-git-"))
         self._environment = home.remote.environment(self._folder)
-        try:
-            self._git("init", "--quiet", "--bare", "--template=")
-        except BaseException:
-            self.close()
-            raise
+        for each in ("objects", "refs"):  # all that git asks of an empty one
+            (self._folder / each).mkdir()
+        (self._folder / "HEAD").write_text("ref: refs/heads/none\n")
 
     def close(self) -> None:
         """Remove the folder."""
@@ -211,7 +210,7 @@ class _Repository:
             if _NO_BRANCH in failure.whole:
                 return None
             raise self._home.unreachable(failure) from None
-        return self._git("rev-parse", _OWN).decode().strip()
+        return (self._folder / _OWN).read_text().strip()
 
     def files(self, commit: str) -> dict[str, str]:
         """The files of a commit: the name of each, and that of its content."""
@@ -345,7 +344,7 @@ class GitRecords:
         self._home, self.repository = home, repository
         self.commit: str | None = None
         self.text = _Text()
-        self._blobs: dict[str, str] = {}  # of the files beside it
+        self.blobs: dict[str, str] = {}  # of the files beside it
         self.is_held = False  # who holds the lock has fetched all there is
         self.fetch()
         for _, text, _ in self.entries(1, 1):
@@ -368,7 +367,7 @@ class GitRecords:
                 f"the branch {self._home.branch!r} of {self._home.remote.url!r} holds no ledger "
                 f"(there is no file {_FILE}); name a branch of the ledger's own."
             )
-        content = self.repository.content(blobs.pop(_FILE))
+        content = self.repository.content(blobs[_FILE])
         if not content.startswith(self.text.content):
             raise LedgerTampered(
                 f"the branch of the ledger {str(self._home)!r} was rewritten: it no longer begins "
@@ -378,7 +377,7 @@ class GitRecords:
 
     def know(self, commit: str, text: _Text, blobs: Mapping[str, str]) -> None:
         """Take a commit for the newest."""
-        self.commit, self.text, self._blobs = commit, text, dict(blobs)
+        self.commit, self.text, self.blobs = commit, text, dict(blobs)
 
     def tail(self, after: int) -> tuple[str | None, list[Row]]:
         """The seal, and the entries from number `after` on."""
@@ -407,7 +406,7 @@ class GitRecords:
 
     def file(self, name: str) -> bytes | None:
         """Content stored under this name; what is not public is decrypted."""
-        blob = self._blobs.get(f"{_FOLDER}/{name}")
+        blob = self.blobs.get(f"{_FOLDER}/{name}")
         if blob is None:
             return None
         content = self.repository.content(blob)
@@ -422,7 +421,7 @@ class GitRecords:
     def file_names(self) -> list[str]:
         """The names of the files beside the text."""
         folder = f"{_FOLDER}/"
-        return sorted(name.removeprefix(folder) for name in self._blobs if name.startswith(folder))
+        return sorted(name.removeprefix(folder) for name in self.blobs if name.startswith(folder))
 
 
 def _is_public(name: str) -> bool:
@@ -491,8 +490,7 @@ class GitKeeper:
         content = records.text.content + added
         commit = repository.commit(records.commit, message, {_FILE: content, **files})
         repository.push(commit, records.commit)
-        blobs = repository.files(commit)
-        blobs.pop(_FILE)
+        blobs = repository.files(commit) if files else records.blobs
         records.know(commit, _Text.read(content, self._home), blobs)
 
 
