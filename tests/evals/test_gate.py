@@ -519,3 +519,18 @@ def test_what_is_shown_makes_better_harder_to_show_and_that_is_said_before(tmp_p
     assert worse.levels[0] == pytest.approx(later)
     assert later < now / 10
     assert not worse.compare("v7", "main").shown
+
+
+def test_who_was_promoted_meanwhile_stays(gate: holdfast.EvalGate) -> None:
+    """A verdict against one incumbent says nothing of the next; a repeat is the same verdict."""
+    with_main(gate)
+    gate.submit("v7", BETTER)
+    gate.submit("v8", BETTER)
+    verdict = gate.compare("v7")
+    assert gate.promote_if_better("v8").promote
+    with pytest.raises(InvalidArgument, match="and the incumbent is 'v8' by now; compare it with"):
+        gate.promote_shown(verdict)
+    assert gate.incumbent == "v8"
+    again = gate.promote_if_better("v8")
+    assert (again.promote, again.repeated, again.incumbent) == (True, True, "main")
+    assert len(gate.holdout.promotions) == 2

@@ -8,6 +8,7 @@ import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -273,26 +274,67 @@ def test_a_kill_costs_nothing_twice_and_shows_nothing(
     assert ask_once_more(ledger, monkeypatch) == (entries, answered)
 
 
-@pytest.mark.campaign
-@pytest.mark.parametrize("after", [False, True])
-@pytest.mark.parametrize("word", ["git"])
-def test_kills_at_every_command(
-    ledger: Path, monkeypatch: pytest.MonkeyPatch, word: str, after: bool, tmp_path: Path
-) -> None:
-    """Whatever git was doing: until the call comes through without being struck."""
+def kills_at_every_command(
+    ledger: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    after: bool,
+    call: Callable[[LedgerHome], Any],
+    again: Callable[[Path], Any],
+) -> int:
+    """Strike a call at every command of git, until it comes through; how many there are."""
     for at in range(1, 200):
-        copy = Path(shutil.copytree(ledger, tmp_path / f"{after} {at}" / "remote.git"))
-        monkeypatch.setattr(subprocess, "run", struck(at, word, after=after))
+        copy = Path(shutil.copytree(ledger, ledger.parent / f"{after} {at}" / "remote.git"))
+        monkeypatch.setattr(subprocess, "run", struck(at, "git", after=after))
         try:
-            with opened(clone(copy, "killed")) as holdout:
-                holdout.ask(LATE)
+            call(clone(copy, "killed"))
         except Killed:
-            ask_once_more(copy, monkeypatch)
+            monkeypatch.setattr(subprocess, "run", run)
+            again(copy)
             require_in_order(clone(copy, "last"))
         else:
-            assert at > 20
-            return
+            return at - 1
     raise AssertionError("the call never comes through")
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("after", [False, True])
+def test_kills_at_every_command_of_an_answer(
+    ledger: Path, monkeypatch: pytest.MonkeyPatch, after: bool
+) -> None:
+    def ask(home: LedgerHome) -> None:
+        with opened(home) as holdout:
+            holdout.ask(LATE)
+
+    again = partial(ask_once_more, monkeypatch=monkeypatch)
+    assert kills_at_every_command(ledger, monkeypatch, after=after, call=ask, again=again) > 10
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("after", [False, True])
+def test_kills_at_every_command_of_a_promotion(
+    remote: Path, monkeypatch: pytest.MonkeyPatch, after: bool
+) -> None:
+    """Submitted, compared and promoted: tried again it comes to the same, for one look."""
+    items = pl.DataFrame({"item": [*scores(0)]})
+    monkeypatch.setattr("holdfast.ledger.store.secrets.token_bytes", lambda size: b"s" * size)
+    gate = holdfast.EvalGate(items, key="item", ledger=clone(remote, "one"))  # type: ignore[arg-type]
+    gate.submit("main", scores(50))
+    gate.promote("main")
+
+    def promote(home: LedgerHome) -> None:
+        own = holdfast.EvalGate(items, key="item", ledger=home)  # type: ignore[arg-type]
+        with own.holdout:
+            own.submit("v7", scores(150))
+            verdict = own.promote_if_better("v7")
+            assert (verdict.promote, verdict.looks, own.incumbent) == (True, 1, "v7")
+            assert [line.question for line in own.history()] == ["difference(v7, main)"]
+
+    def again(copy: Path) -> None:
+        promote(clone(copy, "next"))
+
+    found = kills_at_every_command(remote, monkeypatch, after=after, call=promote, again=again)
+    assert found > 20
 
 
 # Branches that are not what was written ----------------------------------------------------------

@@ -194,7 +194,7 @@ def opened(
     secret = secret_file()
     if is_database_url(data):
         source = without_password("data", str(data))
-    elif is_log(data):
+    elif data is not None and is_log(data):
         source = read_items(data).to_frame()
     if source is None:
         with look(home_named(name)) as reader:

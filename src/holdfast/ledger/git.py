@@ -522,7 +522,7 @@ class GitHome:
         if name not in here.names:
             name = _address(name, here)
         given = secret if secret is not None else os.environ.get(SECRET_VARIABLE) or None
-        own = secret_itself(given)
+        own: Path | bytes | None = secret_itself(given)
         if own is None and given is not None:
             own = Path(os.path.abspath(require.file("secret", given)))
         return cls(replace(here, name=name), branch, own)
