@@ -12,9 +12,11 @@ from tests.postgres import server
 
 
 def bare_repository(folder: Path) -> Path:
-    """An empty repository that others push to."""
+    """An empty repository that others push to, where nobody deletes or rewrites a branch."""
     remote = folder / "remote.git"
     run(["git", "init", "--quiet", "--bare", str(remote)], check=True)
+    for forbidden in ("receive.denyDeletes", "receive.denyNonFastForwards"):
+        run(["git", "config", forbidden, "true"], check=True, cwd=remote)
     return remote
 
 

@@ -153,6 +153,7 @@ def test_without_compare_and_swap_a_race_would_lose_answers(
     ledger: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The same in a row: both read the ledger, and one writes before the other does."""
+    git("config", "receive.denyNonFastForwards", "false", cwd=ledger)
     monkeypatch.setattr(subprocess, "run", by_force)
     with opened(clone(ledger, "one")) as one, opened(clone(ledger, "two")) as two:
         overtaken_by(two, monkeypatch, lambda: one.ask("avg(x > 1)"), git_runs=by_force)
