@@ -367,8 +367,8 @@ def _with_missing(
     told = [name for name in missing if name in searched]
     if told and request.private:
         raise InvalidArgument(
-            f"{listed(told)} {'has' if len(told) == 1 else 'have'} rows without a value, and nothing "
-            "of a private table is looked up; declare it: "
+            f"{listed(told)} {'has' if len(told) == 1 else 'have'} rows without a value, and "
+            "nothing of a private table is looked up; declare it: "
             f"schema={{{told[0]!r}: {{'never_null': False}}}}."
         )
     nullable = dict.fromkeys([*missing, *(each for each in in_training if each not in declared)])

@@ -76,8 +76,8 @@ class Pots(NamedTuple):
     """The failure probability of all intervals, parted: described questions, what is kept for a
     statistic that is revealed at the end, and all others.
 
-    Of the last two `log_weight` is taken off: what was looked up at opening, if nothing else that no
-    value is missing. To described questions it says nothing, for their levels are those of texts.
+    Of the last two `log_weight` is taken off: what was looked up at opening, be it that no value is
+    missing. To described questions it says nothing, for their levels are those of texts.
     """
 
     confidence_level: float
