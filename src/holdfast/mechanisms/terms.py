@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 from holdfast import require
@@ -70,6 +70,7 @@ WHOLE_RANGE = 0.5  # the half-width of an interval that says nothing
 _CONFIDENCE_LEVEL = 0.95
 _DESCRIBED_SHARE = 0.4
 _NONE_MISSING = lookup_log_weight(0, 0)
+_looked_up_weight = lru_cache(lookup_log_weight)  # every level of a ledger has it
 
 
 class Pots(NamedTuple):
@@ -290,7 +291,7 @@ class Terms:
     def pots(self) -> Pots:
         """The failure probability, parted."""
         shares = self.described_share, self.reveal_share
-        weight = 0.0 if self.looked_up is None else lookup_log_weight(*self.looked_up)
+        weight = 0.0 if self.looked_up is None else _looked_up_weight(*self.looked_up)
         return Pots(self.confidence_level, *shares, weight)
 
     @property
