@@ -22,7 +22,7 @@ def folder(tmp_path: Path) -> Path:
     words = "init t.parquet --schema bounds.toml --tolerance 0.2 --described exact"
     done = holdfast(*words.split(), "--described-share", "0.5", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "failure probability: 5 %, of it 2.5 % for described questions" in done.stdout
+    assert "failure probability" not in done.stdout
     return tmp_path
 
 

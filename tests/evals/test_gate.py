@@ -50,8 +50,8 @@ def test_a_candidate_that_is_better_is_promoted(gate: holdfast.EvalGate) -> None
     assert (verdict.looks, verdict.left, verdict.unmatched) == (1, 19, 0)
     assert gate.incumbent == "v7"
     assert str(verdict) == (
-        "promote: v7 is better than main · for these items · simultaneous 95 % · look 1, 19 "
-        "candidates left"
+        "promote: v7 is better than main · for these items · all answers together 95 % sure · "
+        "candidate 1 of 20"
     )
     (line,) = gate.history()
     assert line.receipt == verdict.receipt

@@ -46,8 +46,10 @@ def test_it_behaves_as_a_float(answer: Answer) -> None:
 def test_it_says_what_was_promised(answer: Answer) -> None:
     text = str(answer)
     assert text == repr(answer) == f"{answer}"
-    assert text.startswith("confirmed 0.24 [0.04, 0.44] · simultaneous 95 % · 400 rows")
-    assert f"question 1 · {answer.left.questions_left} left without a guess" in text
+    left = f"{answer.left.questions_left} questions left"
+    together = "400 rows · all answers together 95 % sure"
+    assert text == f"confirmed 0.24 [0.04, 0.44] · {together} · {left}"
+    assert answer.details.startswith(f"question 1 · cost {answer.cost:.5g} nats · {left} · ")
     assert answer.assumes == "independent rows"
     assert re.fullmatch("[0-9a-f]{64}", answer.receipt)
 
@@ -56,7 +58,7 @@ def test_its_html_is_escaped(holdout: Holdout) -> None:
     html = holdout.ask("avg(origin = '<script>')")._repr_html_()
     assert "<script>" not in html
     assert "&lt;script&gt;" in html
-    assert "simultaneous 95 %" in html
+    assert "all answers together 95 % sure" in html
     assert "independent rows" in html
 
 

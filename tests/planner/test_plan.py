@@ -200,7 +200,7 @@ def test_a_plan_reads_well() -> None:
     plan = holdfast.plan(rows=163_673, questions=500, described="off")
     text = str(plan)
     assert text.startswith("Plan: 163,673 rows, 500 questions, nothing described")
-    assert "simultaneous 95 %" in text
+    assert "all answers together 95 % sure" in text
     assert "NOT valid when questions follow answers" in text
     assert sum(line.startswith("* ") for line in text.splitlines()) == 2
     page = plan._repr_html_()

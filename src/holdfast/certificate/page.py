@@ -211,7 +211,7 @@ def _signatures(certificate: ReuseCertificate) -> str:
 
 def _promised(statement: Mapping[str, Any], transcript: Transcript) -> str:
     terms, spent = transcript.terms, statement["spent"]
-    questions = "any number" if terms.questions is None else f"{terms.questions:,}"
+    questions = "no limit set" if terms.questions is None else f"{terms.questions:,}"
     answered = sum(each["part_of"] is None for each in statement["answers"])
     facts = {
         "Protected rows": f"{terms.rows:,}",
@@ -220,10 +220,10 @@ def _promised(statement: Mapping[str, Any], transcript: Transcript) -> str:
         "All intervals true together": percent(terms.confidence_level)
         if terms.simultaneous
         else "not promised",
-        "Looks declared": f"{questions}" + (" (described ones apart)" * terms.describes),
-        "Half-width declared": escape(terms.width.removeprefix("half-width ")),
-        "Looks by description": f"{spent['described']:,} of any number",
-        "Other looks": (
+        "Questions declared": f"{questions}" + (" (text questions apart)" * terms.describes),
+        "Half-width declared": escape(terms.width),
+        "Text questions": f"{spent['described']:,} (no limit)",
+        "Other questions": (
             f"{plural(spent['asked'], 'question')} and {plural(spent['checks'], 'check')}"
         ),
         "Leaked": f"{spent['nats']:.5g} nats",

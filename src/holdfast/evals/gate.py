@@ -215,6 +215,7 @@ class EvalGate:
             question=answer.question,
             together=answer.left.together,
             repeated=answer.repeated,
+            follows=answer.is_free and not answer.repeated,
             holds_for="items like these" if self._is_of_population(answer) else "these items",
             tried=answer.recorded.status != "not tried",
             forecast=answer.forecast,

@@ -175,9 +175,8 @@ def _shown_size(answer: Answer) -> str:
 def together(answer: Answer, of_rows: str = "") -> str:
     """What holds for all answers of a table, of how many rows, and what is left after them."""
     budget = answer.left
-    with_others = " with every other answer" if budget.terms.promises else ""
-    rows = of_rows or f"{budget.terms.rows:,} rows"
-    return f"{budget.together}{with_others} · {rows} · {budget.remaining}"
+    facts = [of_rows or f"{budget.terms.rows:,} rows", budget.together]
+    return " · ".join(facts if answer.more is None else [*facts, answer.more])
 
 
 def frame_of_kind(frame: pl.DataFrame, kind: str) -> Any:

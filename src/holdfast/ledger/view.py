@@ -144,7 +144,7 @@ class LedgerView:
             if parts:
                 looks = self.parts(line)
                 rows.extend(self._row("", part, f"  (look {part.look})") for part in looks)
-        return "\n".join([*rows, f"all intervals together: {self.together}"])
+        return "\n".join([*rows, self.together])
 
     def __str__(self) -> str:
         return self.to_text()
@@ -152,7 +152,7 @@ class LedgerView:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return f"{self.to_polars()._repr_html_()}<small>all together: {self.together}</small>"
+        return f"{self.to_polars()._repr_html_()}<small>{self.together}</small>"
 
     def _row(self, number: int | str, recorded: Recorded, note: str) -> str:
         verdict = f"{recorded.verdict}: " if recorded.part_of is None and recorded.verdict else ""

@@ -39,7 +39,7 @@ from holdfast.theory.base.gamma import gamma_from_text, gamma_text
 from holdfast.theory.base.random_sizes import PooledUnits
 from holdfast.theory.base.safeside import round_down, round_up
 from holdfast.theory.leakage.nats import LeakageAccount, fixed_share, open_ended_share
-from holdfast.wording import percent
+from holdfast.wording import percent, sure
 
 __all__ = [
     "RULES",
@@ -192,7 +192,7 @@ class Terms:
         if not self.simultaneous:
             return "no promise"
         condition = f", {GIVEN_SIZES}" if self.given_sizes else ""
-        return f"simultaneous {percent(self.confidence_level)}{condition}"
+        return f"{sure(self.confidence_level)}{condition}"
 
     @property
     def half_width(self) -> float:
@@ -204,14 +204,14 @@ class Terms:
         """The promised half-width, in words."""
         if self.tolerance is None:
             return "no half-width is promised"
-        return f"half-width {self.tolerance:g} of the range"
+        return f"+-{100 * self.tolerance:.4g} % of each column's range"
 
     @property
     def parted(self) -> str:
         """Parts of the failure probability, where it is not all for the ledger's questions."""
         whole = 1.0 - self.confidence_level
         parts = {
-            "described questions": self.described_share,
+            "text questions": self.described_share,
             "a statistic revealed at the end": self.reveal_share,
             "all others": 1.0 - self.described_share - self.reveal_share,
         }

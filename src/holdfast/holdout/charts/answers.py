@@ -79,7 +79,7 @@ def answers_chart(name: str, lines: Sequence[Recorded], terms: Terms) -> altair.
         ),
         title=alt.Title(
             f"{name}: {plural(len(lines), 'answer')}",
-            subtitle=f"{terms.together}: all intervals together"
+            subtitle=terms.together
             if terms.simultaneous
             else "no promise: every interval is the whole range",
         ),
