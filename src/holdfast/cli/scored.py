@@ -103,6 +103,7 @@ def gate_scores(
     options: Mapping[str, Any],
     *,
     dry_run: bool,
+    verbose: bool,
     as_json: bool,
     json_file: str | None,
     summary: str | None,
@@ -148,7 +149,7 @@ def gate_scores(
     if summary is not None:
         with Path(summary).open("a", encoding="utf-8") as page:
             page.write(verdict.to_markdown())
-    _show(holdout.name, verdict, as_json)
+    _show(holdout.name, verdict, as_json, verbose)
     return verdict.promote
 
 
@@ -181,11 +182,11 @@ def _rehearse(gate: EvalGate, name: str, scores: ItemScores, *, none_worse: bool
     typer.echo("\nNext: the same without --dry-run.")
 
 
-def _show(ledger: str, verdict: Verdict, as_json: bool) -> None:
+def _show(ledger: str, verdict: Verdict, as_json: bool, verbose: bool) -> None:
     if as_json:
         show_json(verdict.to_dict())
         return
-    typer.echo(str(verdict))
+    typer.echo(f"{verdict}\n  {verdict.details}" if verbose else str(verdict))
     promote = f"holdfast promote {quote(ledger)} {quote(verdict.candidate)}"
     typer.echo(f"\nNext: {promote if verdict.promote else f'holdfast ledger {quote(ledger)}'}")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
@@ -133,6 +133,11 @@ class Groups:
 
     __repr__ = __str__
 
+    @property
+    def details(self) -> str:
+        """Bookkeeping of each group's answer, in words."""
+        return _details((", ".join(map(str, _parts(member))), each) for member, each in self)
+
     def _cells(self, member: Label, answer: Answer) -> tuple[str, ...]:
         """A line of the table, as text."""
         names = (str(part) for part in _parts(member))
@@ -161,6 +166,10 @@ def _size(answer: Answer) -> int | None:
     """How many rows it is about, where that is known exactly."""
     least, most = answer.recorded.rows or (None, None)
     return least if least == most else None
+
+
+def _details(answers: Iterable[tuple[str, Answer]]) -> str:
+    return "\n".join(f"{name}: {answer.details}" for name, answer in answers)
 
 
 def _shown_size(answer: Answer) -> str:
@@ -278,6 +287,11 @@ class Distribution:
         head = f"<tr><th>{html.escape(self.value)} up to</th><th>share</th><th>interval</th></tr>"
         table = f"<table><thead>{head}</thead><tbody>{body}</tbody></table>"
         return f"{table}<small>{html.escape(self._together)}</small>"
+
+    @property
+    def details(self) -> str:
+        """Bookkeeping of each threshold's answer, in words."""
+        return _details((numeral(threshold), answer) for threshold, answer in self)
 
     @property
     def _together(self) -> str:
