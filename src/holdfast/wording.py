@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-__all__ = ["among_rows", "missing_rows", "nth_candidate", "percent", "plural", "sure"]
+import math
+
+__all__ = ["among_rows", "missing_rows", "nth_candidate", "percent", "plural", "sure", "upwards"]
 
 
 def plural(number: int, singular: str, many: str | None = None) -> str:
@@ -40,6 +42,14 @@ def nth_candidate(number: int, left: int | None) -> str:
 def percent(level: float) -> str:
     """0.95 as 95 %, 0.999 as 99.9 %."""
     return f"{100 * level:.10g} %"
+
+
+def upwards(width: float) -> str:
+    """A half-width in three digits, rounded up: who asks for that much gets it."""
+    if not 0.0 < width < math.inf:
+        return f"{width:g}"
+    unit = 10.0 ** (math.floor(math.log10(width)) - 2)
+    return f"{math.ceil(width / unit) * unit:.6g}"
 
 
 def sure(level: float) -> str:

@@ -80,7 +80,7 @@ def test_categories_and_rehearsals(bench: Path) -> None:
     done = holdfast(*words, "--dry-run", cwd=bench)
     assert done.returncode == 0
     assert "submit 600 scores of 'acc' as 'v7'" in done.stdout
-    assert "one look, with 3 candidates left now" in done.stdout
+    assert "one candidate, with 3 candidates left now" in done.stdout
     assert "v7" not in holdfast("columns", "bench", cwd=bench).stdout
     done = holdfast(*words, "--where", "category = 'math'", cwd=bench)
     assert done.stdout.startswith("promote: v7 is better than main where category = 'math'")

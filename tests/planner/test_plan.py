@@ -141,7 +141,7 @@ def test_the_three_inverses_agree(method: Method, rows: int, tolerance: float) -
 def test_more_surprises_cost_more_and_guesses_help() -> None:
     widths = [
         holdfast.plan(rows=10**5, questions=1_000, surprises=f)[
-            f"guess and check, {f:,} surprise{'' if f == 1 else 's'}"
+            f"guess and check, {f:,} wrong guess{'' if f == 1 else 'es'}"
         ].half_width
         for f in (0, 1, 10, 100)
     ]

@@ -167,7 +167,7 @@ def _rehearse(gate: EvalGate, name: str, scores: ItemScores, *, none_worse: bool
     """What would be done; nothing is."""
     typer.echo(
         f"It would submit {plural(len(scores), 'score')} of {scores.scorer!r} as {name!r}, and "
-        f"compare them: one look, with {gate.holdout.budget.more_candidates} now."
+        f"compare them: one candidate, with {gate.holdout.budget.more_candidates} now."
     )
     level, later = gate.levels
     typer.echo(
@@ -177,7 +177,7 @@ def _rehearse(gate: EvalGate, name: str, scores: ItemScores, *, none_worse: bool
     if none_worse:
         typer.echo(
             "To show that it is better, too, ask for that first, without --no-worse-than: if it is "
-            "not shown, it costs one look and next to nothing else."
+            "not shown, it costs one candidate and almost nothing else."
         )
     typer.echo("\nNext: the same without --dry-run.")
 

@@ -123,7 +123,7 @@ def check(
 ) -> None:
     """Check a guess: almost free when confirmed.
 
-    A guess that is not confirmed is answered: by its description, or as an ask is. The same
+    A guess that is not confirmed is answered as an ask is. The same
     statistics as for ask.
     """
     worded = _worded(question, by, options)
@@ -218,7 +218,7 @@ def gate(
     as_json: Json = False,
     **options: Any,
 ) -> None:
-    """Show that something is better: a "no" is nearly free.
+    """Show that something is better: a failed candidate costs almost nothing.
 
     Exit code 0 if it is shown, 5 if it is not, 3 if it is refused. A file of scores is submitted,
     and compared item by item with the incumbent or with another submission.
@@ -352,7 +352,7 @@ def final(
 ) -> None:
     """Take a last look: exact values; then the ledger is closed.
 
-    Asks, checks, gates and searches are ended by it, for good. Described questions stay.
+    Asks, checks, gates and searches are ended by it, for good. Text questions stay.
     """
     require_at_the_rows(_ENDS)
     if dry_run:
@@ -393,7 +393,7 @@ def reveal(
     """Reveal one exact value; then the ledger is closed.
 
     It may be chosen from all answers. Asks, checks, gates and searches are ended by it, for good.
-    Described questions stay.
+    Text questions stay.
     """
     require_at_the_rows(_ENDS)
     if dry_run:

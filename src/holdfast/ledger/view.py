@@ -238,7 +238,7 @@ def explanation(transcript: Transcript) -> str:
     """The whole session from its entries: what was promised, and how each interval came about."""
     opening, terms = transcript.opening, transcript.terms
     kind = kind_of(opening.mechanism["name"])
-    declared = "an open number of" if terms.questions is None else f"{terms.questions:,}"
+    declared = "no limit set on" if terms.questions is None else f"{terms.questions:,}"
     board = transcript.attached.board.terms
     lines = [
         f"{opening.name}: {terms.rows:,} rows, {declared} questions, "
@@ -271,7 +271,7 @@ def explanation(transcript: Transcript) -> str:
         )
     closed = transcript.account.closed
     if closed is not None:
-        for_what = "everything" if closed.retired else "everything but described questions"
+        for_what = "everything" if closed.retired else "everything but text questions"
         lines.append(f"      Closed at {closed.at} for {for_what}: {closed.why}")
     lines.append("")
     lines.append(f"Leakage in all: {transcript.committed.nats:.6g} nats.")

@@ -172,7 +172,7 @@ class Terms:
                 f"sampling has largest={self.sampling.largest:,}, by which the sizes of units were "
                 "not decided, and a design makes public how many rows its groups have, as if they "
                 "were; say sizes='fixed' in place of largest=, and every promise is given the "
-                "sizes of the units, or leave design out: described questions about groups need "
+                "sizes of the units, or leave design out: text questions about groups need "
                 "none."
             )
 
@@ -328,12 +328,12 @@ class Terms:
 
 def _assumed_of_key(key: str, *, alone: bool) -> str:
     """Assumptions of a key and the columns attached by it; `alone`, rows may be alike given it."""
-    submitted = f"about values submitted by key: for these items, given {key}"
+    submitted = "results for uploaded columns hold for these items only"
     if not alone:
         return submitted
     return (
-        f"{key} says nothing of a row, {submitted}, about computed columns and scores: one program "
-        "made them for all rows alike"
+        f"keys ({key}) carry no information, {submitted}, of computed columns and scores the same "
+        "program scored every row"
     )
 
 
@@ -479,7 +479,7 @@ class Account:
         if self.closed is not None:
             raise BudgetExhausted(
                 f"the ledger was closed for asks and checks at {self.closed.at}, when "
-                f"{self.closed.why}. Ask a described question: text over the table's own columns, "
+                f"{self.closed.why}. Ask a text question: one over the table's own columns, "
                 "without a tolerance."
             )
 

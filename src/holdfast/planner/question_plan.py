@@ -200,8 +200,7 @@ class QuestionPlan:
         if self.nats is not None:
             yield (
                 "cost",
-                f"nothing to described questions; {self.nats:.1f} nats to whatever else is asked "
-                "later",
+                f"nothing to text questions; {self.nats:.1f} nats to whatever else is asked later",
             )
         if self.assumed is not None:
             yield "assumed", f"{self.assumed}; declare yours with a schema"

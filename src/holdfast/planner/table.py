@@ -164,9 +164,9 @@ class PlanRequest:
         if declared.tolerance is not None:
             facts.append(f"half-width {declared.tolerance:g}")
         if declared.surprises is not None:
-            facts.append(f"at most {plural(declared.surprises, 'surprise')}")
+            facts.append(f"at most {plural(declared.surprises, 'wrong guess', 'wrong guesses')}")
         if self.described == "off":
-            facts.append("nothing described")
+            facts.append("no text questions")
         return ", ".join(facts)
 
 

@@ -387,7 +387,7 @@ class ServedHoldout:
 
     @takes(GateSent)
     def gate(self, question: Question, **options: Unpack[GateSent]) -> Answer:
-        """Is it shown to be more than `at_least`, or less than `at_most`? A "no" says nothing."""
+        """Is it shown to be more than `at_least`, or less than `at_most`? A "no" leaves it open."""
         answer = self._put("gate", self._body(question, options), options.get("request_key"))
         if not isinstance(answer, Answer):
             raise TypeError("a gate has one answer")
