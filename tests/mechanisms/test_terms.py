@@ -50,7 +50,7 @@ def test_terms_are_written_and_read(terms: Terms) -> None:
     assert terms.half_width == (terms.tolerance or WHOLE_RANGE)
 
 
-LATER = ("randomised", "rules")  # ledgers that were opened before do not speak of them
+LATER = ("randomised", "rules", "looked_up")  # ledgers that were opened before do not speak of them
 
 
 @pytest.mark.parametrize("name", [each for each in independent(10).to_dict() if each not in LATER])

@@ -119,6 +119,14 @@ def introduction(holdout: Holdout, data: str, declared: Mapping[str, Any]) -> st
             "Rows without a value are left out of what is asked of a column that may be missing, "
             "and every answer says how many."
         )
+    looked_up = holdout.opening.terms.looked_up
+    if looked_up is not None and looked_up[1]:
+        lines.append(
+            f"That {looked_up[1]:,} of {looked_up[0]:,} columns miss values was read from the "
+            "protected rows, and makes answers about later columns or functions wider. To avoid "
+            "it, declare never_null = false for them (--schema FILE), or give training rows "
+            "(--train FILE)."
+        )
     if train is not None:
         lines += _learnt(schema, train, declared.get("schema"))
     if not schema.bounds and any(kind.kind is ValueKind.NUMBER for kind in schema.types.values()):

@@ -419,6 +419,8 @@ def level_of(wanted: Terms, options: Mapping[str, Any]) -> Level:
     nats = require.positive("leakage_nats", nats)
     share = _SHARE if share is None else require.probability("leakage_share", share)
     whole = 1.0 - wanted.confidence_level
+    if wanted.pots.log_weight:
+        whole = round_down(whole * math.exp(wanted.pots.log_weight))
     level = math.nextafter(1.0 - share * whole, 1.0)  # its failure probability is no more than that
     remaining = round_down(whole - (1.0 - level))
     if level == 1.0 or remaining <= 0.0:
