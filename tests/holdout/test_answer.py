@@ -70,7 +70,7 @@ def test_its_html_says_the_verdict_too(holdout: Holdout) -> None:
     assert f"{answer.verdict}: " in answer._repr_html_()
 
 
-def test_a_difference_that_excludes_0_is_seen_to(answer: Answer) -> None:
+def test_a_difference_that_excludes_0_is_seen_to(holdout: Holdout, answer: Answer) -> None:
     """Recorded [0.0051, 0.2313] is above 0 wherever it is written, and never [0.00, 0.24]."""
     recorded = replace(
         answer.recorded,
@@ -85,7 +85,7 @@ def test_a_difference_that_excludes_0_is_seen_to(answer: Answer) -> None:
     told = Answer(recorded, answer.left)
     assert str(told).startswith("0.12 [0.0051, 0.24] above 0 · ")
     assert "0.12 [0.0051, 0.24] above 0" in told._repr_html_()
-    view = LedgerView((recorded,), (recorded,), "together", 400)
+    view = LedgerView((recorded,), (recorded,), "together", 400, holdout.schema)
     assert "[0.0051, 0.24] above 0" in view.to_text()
     mirrored = replace(recorded, value=-0.117, interval=Interval(-0.2313, -0.0051))
     assert str(Answer(mirrored, answer.left)).startswith("-0.12 [-0.24, -0.0051] below 0 · ")

@@ -167,7 +167,7 @@ def answers_told(reply: Reply) -> AnswersTold:
         assumes=budget.terms.assumption,
         questions_left=budget.questions_left,
         surprises_left=budget.surprises_left,
-        text=f"{reply.question}: {reply}" if isinstance(reply, Answer) else str(reply),
+        text=f"{reply.name}: {reply}" if isinstance(reply, Answer) else str(reply),
     )
 
 

@@ -307,11 +307,10 @@ def _show_cost(
 def _show(name: str, reply: Answer | Groups | Distribution, as_json: bool, verbose: bool) -> None:
     from holdfast.holdout.answer import Answer
 
-    is_single = isinstance(reply, Answer)
     if as_json:
         show_json(reply.to_dict() if isinstance(reply, Answer) else reply.to_dicts())
         return
-    typer.echo(f"{reply.question}\n  {reply}" if is_single else str(reply))
+    typer.echo(f"{reply.name}\n  {reply}" if isinstance(reply, Answer) else str(reply))
     _show_details(reply, verbose)
     typer.echo(f"\nNext: holdfast budget {again(name)}")
 
@@ -367,7 +366,7 @@ def final(
         show_json([answer.to_dict() for answer in answers])
         return
     for answer in answers:
-        typer.echo(f"{answer.question}\n  {answer}")
+        typer.echo(f"{answer.name}\n  {answer}")
         _show_details(answer, verbose)
     typer.echo(f"\nNext: holdfast audit {quote(name)}")
 
@@ -407,6 +406,6 @@ def reveal(
     if as_json:
         show_json(answer.to_dict())
         return
-    typer.echo(f"{answer.question}\n  {answer}")
+    typer.echo(f"{answer.name}\n  {answer}")
     _show_details(answer, verbose)
     typer.echo(f"\nNext: holdfast audit {quote(name)}")

@@ -35,19 +35,21 @@ class Answer(float):
     gate was said to be shown; `cost` is in nats (0 for a repeat), and `bits` is the length of a
     described question, None for others; `n` is how many rows it is about, or of a group whose size
     is rounded the least and the most, and `missing` how many were left out of them for want of a
-    value; `left` is the budget after this answer, for more questions like it; `number` is its line
-    of the ledger, and `receipt` the hash of the entry that tells it; `parts` are the looks that it
-    follows from, if it is no look itself. One that says nothing has no `value`: it calculates as
-    NaN, and `float()` of it is refused.
+    value; `left` is the budget after this answer, for more questions like it; `name` is what people
+    call the question, `number` its line of the ledger, `receipt` the hash of the entry that tells
+    it; `parts` are the looks that it follows from, if it is no look itself; `details` are its
+    bookkeeping in words. One that says nothing has no `value`: it calculates as NaN, and `float()`
+    of it is refused.
     """
 
-    __slots__ = ("advice", "better", "left", "parts", "recorded", "repeated")
+    __slots__ = ("advice", "better", "left", "name", "parts", "recorded", "repeated")
     recorded: Recorded
     left: Budget
     repeated: bool
     parts: tuple[Recorded, ...]
     better: Better | None
     advice: str | None
+    name: str
 
     def __new__(
         cls,
@@ -64,11 +66,17 @@ class Answer(float):
         answer.parts = tuple(parts) if recorded.parts else ()
         answer.better = None
         answer.advice = None
+        answer.name = recorded.question
         return answer
 
     def advised(self, advice: str | None) -> Answer:
         """The same answer, with what would make it narrower."""
         self.advice = advice
+        return self
+
+    def called(self, name: str) -> Answer:
+        """The same answer, to a question that people call so."""
+        self.name = name
         return self
 
     def judged(self, better: Better | None) -> Answer:
@@ -92,6 +100,11 @@ class Answer(float):
         """What became of the question; a repeat that says nothing still says nothing."""
         silent = self.value is None
         return "repeated" if self.repeated and not silent else self.recorded.status
+
+    @property
+    def status_text(self) -> str:
+        """Status in words: one that says nothing has no information."""
+        return self.status if self.status == "repeated" else self.recorded.status_text
 
     @property
     def verdict(self) -> Judgement | None:
@@ -346,10 +359,10 @@ class Answer(float):
 
     def __reduce__(self) -> tuple[Any, ...]:
         kept = (self.recorded, self.left, self.repeated, self.parts, self.better, self.advice)
-        return _again, kept
+        return _again, (*kept, self.name)
 
     def _repr_html_(self) -> str:
-        facts = " &middot; ".join(map(html.escape, [self.question, *self._facts, self.assumes]))
+        facts = " &middot; ".join(map(html.escape, [self.name, *self._facts, self.assumes]))
         return (
             f"<div>{self._said}{self._status_word}<b>{html.escape(self._result)}</b><br>"
             f"<small>{facts}</small></div>"
@@ -362,7 +375,8 @@ def _again(
     repeated: bool,
     parts: tuple[Recorded, ...],
     better: Better | None,
-    advice: str | None = None,
+    advice: str | None,
+    name: str,
 ) -> Answer:
     answer = Answer(recorded, left, repeated=repeated, parts=parts).judged(better)
-    return answer.advised(advice)
+    return answer.advised(advice).called(name)

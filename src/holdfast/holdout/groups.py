@@ -142,7 +142,7 @@ class Groups:
         """A line of the table, as text."""
         names = (str(part) for part in _parts(member))
         interval = answer.recorded.interval_text
-        return (*names, _shown_size(answer), answer.recorded.shown, interval, answer.status)
+        return (*names, _shown_size(answer), answer.recorded.shown, interval, answer.status_text)
 
     def _repr_html_(self) -> str:
         head = "".join(

@@ -174,18 +174,20 @@ def carried_answer(answer: Answer) -> dict[str, Any]:
         "parts": [carried_recorded(part) for part in answer.parts],
         "repeated": answer.repeated,
         "better": answer.better,
+        "name": answer.name,
         **carried_budget(answer.left),
     }
 
 
 def answer_from(body: Mapping[str, Any], promised: Promised) -> Answer:
     """The answer that was carried."""
-    return Answer(
+    answer = Answer(
         recorded_from(body["recorded"]),
         promised.budget(body["account"], body["kinds"]),
         repeated=body["repeated"],
         parts=[recorded_from(part) for part in body["parts"]],
-    ).judged(body["better"])
+    )
+    return answer.judged(body["better"]).called(body["name"])
 
 
 _PAGE = 1_000
@@ -255,7 +257,11 @@ class ServedHoldout:
         looks = {each["look"]: each for page in pages for each in page["details"]["looks"]}
         together = pages[-1]["together"]
         return LedgerView(
-            tuple(lines), tuple(map(recorded_from, looks.values())), together, self.rows
+            tuple(lines),
+            tuple(map(recorded_from, looks.values())),
+            together,
+            self.rows,
+            self.schema,
         )
 
     @property
