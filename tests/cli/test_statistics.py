@@ -126,7 +126,7 @@ def test_groups_of_the_design_are_a_table_and_a_list(folder: Path) -> None:
     head, first, second, *_ = shown.stdout.splitlines()
     assert head.split() == ["arm", "n", "value", "interval"]
     assert (first.split()[0], second.split()[0]) == ("A", "B")
-    assert "simultaneous" in shown.stdout
+    assert "all answers together 95 % sure" in shown.stdout
     assert shown.stdout.splitlines()[-1] == "Next: holdfast budget trial"
     listed = said("ask", "trial", "avg(delay > 20)", "--by", "arm", cwd=folder)
     assert [(group["arm"], group["status"]) for group in listed] == [
@@ -205,7 +205,7 @@ def test_a_difference_is_judged(
         (("ask", "avg(delay)", "--bounds", "5", "1"), 2, "with low below high"),
         (("ask", "avg(delay)", "--bounds", "low", "1"), 2, "bounds is 'low'; it must be a number"),
         (("ask", "covariance(delay, score)", "--bounds", "0", "1"), 2, "takes no bounds"),
-        (("ask", "avg(late)", "--train", "absent.parquet"), 2, "names no file"),
+        (("ask", "avg(late)", "--train", "absent.parquet"), 2, "is no file"),
         (("check", "avg(late)", "--guess-from", "hold.parquet"), 2, "the protected table"),
         (("check", "avg(late)", "--guess", "1", "--guess-from", "t"), 2, "takes one of --guess"),
         (("check", "median(delay)", "--bounds", "0", "9", "--at-most", "5"), 2, "one side can be"),

@@ -44,7 +44,7 @@ class AnswerTold(BaseModel):
     low: float | None = Field(description="None where nothing bounds it from below.")
     high: float | None = Field(description="None where nothing bounds it from above.")
     half_width: float | None = Field(description="Half of high - low.")
-    bits: float | None = Field(description="How long a described question is; None for others.")
+    bits: float | None = Field(description="How long a text question is; None for others.")
     n: int = Field(description="How many rows it is about, at least.")
     n_most: int = Field(description="How many rows it is about, at most.")
     missing: int = Field(description="How many rows were left out for want of a value, at least.")
@@ -62,8 +62,8 @@ class AnswersTold(BaseModel):
     confidence_level: float = Field(description="That all intervals are true together.")
     simultaneous: bool = Field(description="Whether all intervals ever given are true together.")
     assumes: str = Field(description="What the intervals rest on.")
-    questions_left: int = Field(description="Without a description or a guess, at the tolerance.")
-    surprises_left: int = Field(description="Guesses that may be refuted in a row.")
+    questions_left: int = Field(description="About later columns or functions, at the tolerance.")
+    surprises_left: int = Field(description="Wrong guesses left, in a row.")
     text: str = Field(description="The same for people.")
 
 
@@ -73,7 +73,7 @@ class CostTold(BaseModel):
     question: str = Field(description="The question as the ledger knows it.")
     half_width: float | None = Field(description="None where it follows from answers to come.")
     tolerance: float | None = Field(description="The same as a part of the range.")
-    bits: float | None = Field(description="How long a described question is.")
+    bits: float | None = Field(description="How long a text question is.")
     least: float = Field(description="Nats, if every guess is confirmed.")
     most: float | None = Field(description="Nats at worst; None: all that is left.")
     questions: int = Field(description="How many questions it takes at most.")
@@ -87,12 +87,12 @@ class CostTold(BaseModel):
 class BudgetTold(BaseModel):
     """What is left, and what is promised."""
 
-    described: int = Field(description="Described questions answered; any number more may be.")
+    described: int = Field(description="Text questions answered; there is no limit.")
     asked: int = Field(description="Other questions answered.")
-    questions_left: int = Field(description="Without a description or a guess, at the tolerance.")
+    questions_left: int = Field(description="About later columns or functions, at the tolerance.")
     checks: int = Field(description="Guesses that were checked.")
-    surprises: int = Field(description="Guesses that were refuted.")
-    surprises_left: int = Field(description="In a row, at the tolerance.")
+    surprises: int = Field(description="Guesses that were not confirmed.")
+    surprises_left: int = Field(description="Wrong guesses left, in a row.")
     nats: float = Field(description="What has leaked.")
     closed: dict[str, Any] | None = Field(description="When and why it was closed or retired.")
     promise: str = Field(description="What holds, and what it rests on.")
@@ -115,7 +115,7 @@ class DescriptionTold(BaseModel):
     rows: int = Field(description="How many are protected.")
     columns: list[ColumnTold] = Field(description="What questions may name.")
     design: list[str] = Field(description="Columns whose groups are public.")
-    width: str = Field(description="How wide answers without a description are.")
+    width: str = Field(description="How wide answers about later columns or functions are.")
     described: str = Field(description="How questions that are text over columns are answered.")
     promise: str = Field(description="What holds, and what it rests on.")
     statistics: dict[str, str] = Field(description="How each is written, and what it is.")
@@ -133,7 +133,7 @@ class LineTold(BaseModel):
     value: float | None = Field(description="None where nothing is said.")
     low: float | None = Field(description="None where nothing bounds it from below.")
     high: float | None = Field(description="None where nothing bounds it from above.")
-    bits: float | None = Field(description="How long a described question is.")
+    bits: float | None = Field(description="How long a text question is.")
     guess: float | None = Field(description="What was guessed, or claimed as a bound.")
     cost: float = Field(description="What it cost, in nats.")
     mine: bool = Field(description="Whether this caller asked it.")
@@ -167,7 +167,7 @@ def answers_told(reply: Reply) -> AnswersTold:
         assumes=budget.terms.assumption,
         questions_left=budget.questions_left,
         surprises_left=budget.surprises_left,
-        text=f"{reply.question}: {reply}" if isinstance(reply, Answer) else str(reply),
+        text=f"{reply.name}: {reply}" if isinstance(reply, Answer) else str(reply),
     )
 
 

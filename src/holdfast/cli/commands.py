@@ -16,6 +16,7 @@ from holdfast.errors import InvalidArgument
 
 __all__ = [
     "Json",
+    "Verbose",
     "app",
     "field",
     "indented",
@@ -40,6 +41,9 @@ app = typer.Typer(
 _SECRET: ContextVar[str | None] = ContextVar("secret", default=None)
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+Verbose = Annotated[
+    bool, typer.Option("--verbose", help="With bits, number, cost, level and receipt.")
+]
 
 
 def _version(wanted: bool) -> None:

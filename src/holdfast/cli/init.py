@@ -110,9 +110,9 @@ def introduction(holdout: Holdout, data: str, declared: Mapping[str, Any]) -> st
     if csv_paths(data):
         whence = f"{data} itself" if train is None else f"{train}, or of {data} where it has none"
         lines.append(
-            f"Types are those of {whence}, and public from now on: confirm them, or remove the "
-            "ledger and say --flag COLUMN (0 and 1 mean no and yes) or --null TEXT (it stands for "
-            "a missing value)."
+            f"Check these column types, which are those of {whence}. To change one, remove the "
+            "ledger and run init again with --flag COLUMN (0 and 1 mean no and yes) or --null TEXT "
+            "(it stands for a missing value)."
         )
     if any(not never for never in schema.never_null.values()):
         lines.append(

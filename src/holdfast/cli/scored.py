@@ -103,6 +103,7 @@ def gate_scores(
     options: Mapping[str, Any],
     *,
     dry_run: bool,
+    verbose: bool,
     as_json: bool,
     json_file: str | None,
     summary: str | None,
@@ -148,7 +149,7 @@ def gate_scores(
     if summary is not None:
         with Path(summary).open("a", encoding="utf-8") as page:
             page.write(verdict.to_markdown())
-    _show(holdout.name, verdict, as_json)
+    _show(holdout.name, verdict, as_json, verbose)
     return verdict.promote
 
 
@@ -166,7 +167,7 @@ def _rehearse(gate: EvalGate, name: str, scores: ItemScores, *, none_worse: bool
     """What would be done; nothing is."""
     typer.echo(
         f"It would submit {plural(len(scores), 'score')} of {scores.scorer!r} as {name!r}, and "
-        f"compare them: one look, with {gate.holdout.budget.more_candidates} now."
+        f"compare them: one candidate, with {gate.holdout.budget.more_candidates} now."
     )
     level, later = gate.levels
     typer.echo(
@@ -176,16 +177,16 @@ def _rehearse(gate: EvalGate, name: str, scores: ItemScores, *, none_worse: bool
     if none_worse:
         typer.echo(
             "To show that it is better, too, ask for that first, without --no-worse-than: if it is "
-            "not shown, it costs one look and next to nothing else."
+            "not shown, it costs one candidate and almost nothing else."
         )
     typer.echo("\nNext: the same without --dry-run.")
 
 
-def _show(ledger: str, verdict: Verdict, as_json: bool) -> None:
+def _show(ledger: str, verdict: Verdict, as_json: bool, verbose: bool) -> None:
     if as_json:
         show_json(verdict.to_dict())
         return
-    typer.echo(str(verdict))
+    typer.echo(f"{verdict}\n  {verdict.details}" if verbose else str(verdict))
     promote = f"holdfast promote {quote(ledger)} {quote(verdict.candidate)}"
     typer.echo(f"\nNext: {promote if verdict.promote else f'holdfast ledger {quote(ledger)}'}")
 

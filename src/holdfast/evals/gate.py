@@ -164,7 +164,7 @@ class EvalGate:
 
         With `no_worse_than` it is to be shown that it is not worse by so much. Once that is shown,
         "better" needs more than before, as after every promotion (`levels`); asked first, it costs
-        next to nothing if it is not shown. What different tasks, formats, filters or scorers made
+        almost nothing if it is not shown. What different tasks, formats, filters or scorers made
         is not compared. `score` names the scorer (default: the first), `where` takes only items
         like these, a category, say, and `differing` guesses in which share of the items both
         differ: a good guess may show more.
@@ -178,8 +178,7 @@ class EvalGate:
         column, opponent_column = self._column(candidate, scorer), self._column(against, scorer)
         if column.column == opponent_column.column:
             raise InvalidArgument(
-                f"{candidate!r} and {against!r} are one submission; compare a candidate with "
-                "another one."
+                f"{candidate!r} is the run already stored as {against!r}; compare another run."
             )
         _require_same_scoring(candidate, column.scoring, against, opponent_column.scoring)
         question, least = _claim(
@@ -215,6 +214,7 @@ class EvalGate:
             question=answer.question,
             together=answer.left.together,
             repeated=answer.repeated,
+            follows=answer.is_free and not answer.repeated,
             holds_for="items like these" if self._is_of_population(answer) else "these items",
             tried=answer.recorded.status != "not tried",
             forecast=answer.forecast,

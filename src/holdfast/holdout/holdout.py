@@ -259,7 +259,8 @@ class Holdout(Verbs):
             budget = self.budget
         except LedgerUnavailable as error:
             return [str(error)]
-        return [f"{self.rows:,} rows", width_in_units(self.opening), *budget.facts]
+        width = [] if budget.terms.describes else [width_in_units(self.opening)]
+        return [f"{self.rows:,} rows", *width, *budget.facts]
 
     def __deepcopy__(self, memo: object = None) -> Self:
         return self

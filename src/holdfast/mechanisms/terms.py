@@ -40,7 +40,7 @@ from holdfast.theory.base.random_sizes import PooledUnits
 from holdfast.theory.base.safeside import round_down, round_up
 from holdfast.theory.leakage.many_symbols import lookup_log_weight
 from holdfast.theory.leakage.nats import LeakageAccount, fixed_share, open_ended_share
-from holdfast.wording import percent
+from holdfast.wording import percent, sure
 
 __all__ = [
     "RULES",
@@ -184,7 +184,7 @@ class Terms:
                 f"sampling has largest={self.sampling.largest:,}, by which the sizes of units were "
                 "not decided, and a design makes public how many rows its groups have, as if they "
                 "were; say sizes='fixed' in place of largest=, and every promise is given the "
-                "sizes of the units, or leave design out: described questions about groups need "
+                "sizes of the units, or leave design out: text questions about groups need "
                 "none."
             )
 
@@ -204,7 +204,7 @@ class Terms:
         if not self.simultaneous:
             return "no promise"
         condition = f", {GIVEN_SIZES}" if self.given_sizes else ""
-        return f"simultaneous {percent(self.confidence_level)}{condition}"
+        return f"{sure(self.confidence_level)}{condition}"
 
     @property
     def half_width(self) -> float:
@@ -216,14 +216,14 @@ class Terms:
         """The promised half-width, in words."""
         if self.tolerance is None:
             return "no half-width is promised"
-        return f"half-width {self.tolerance:g} of the range"
+        return f"+-{100 * self.tolerance:.4g} % of each column's range"
 
     @property
     def parted(self) -> str:
         """Parts of the failure probability, where it is not all for the ledger's questions."""
         whole = 1.0 - self.confidence_level
         parts = {
-            "described questions": self.described_share,
+            "text questions": self.described_share,
             "a statistic revealed at the end": self.reveal_share,
             "all others": 1.0 - self.described_share - self.reveal_share,
         }
@@ -345,12 +345,12 @@ class Terms:
 
 def _assumed_of_key(key: str, *, alone: bool) -> str:
     """Assumptions of a key and the columns attached by it; `alone`, rows may be alike given it."""
-    submitted = f"about values submitted by key: for these items, given {key}"
+    submitted = "results for uploaded columns hold for these items only"
     if not alone:
         return submitted
     return (
-        f"{key} says nothing of a row, {submitted}, about computed columns and scores: one program "
-        "made them for all rows alike"
+        f"keys ({key}) carry no information, {submitted}, of computed columns and scores the same "
+        "program scored every row"
     )
 
 
@@ -499,7 +499,7 @@ class Account:
         if self.closed is not None:
             raise BudgetExhausted(
                 f"the ledger was closed for asks and checks at {self.closed.at}, when "
-                f"{self.closed.why}. Ask a described question: text over the table's own columns, "
+                f"{self.closed.why}. Ask a text question: one over the table's own columns, "
                 "without a tolerance."
             )
 
