@@ -204,6 +204,12 @@ def gate(
     first: Annotated[
         bool, typer.Option("--first", help="Of a file: make it the incumbent; compare nothing.")
     ] = False,
+    promote_if_shown: Annotated[
+        bool,
+        typer.Option(
+            "--promote-if-shown", help="Of a file: if it is shown, it is the incumbent from now on."
+        ),
+    ] = False,
     json_file: Annotated[
         str | None, typer.Option(metavar="FILE", help="Of a file: write the verdict there as JSON.")
     ] = None,
@@ -240,6 +246,7 @@ def gate(
         missing,
         partial=partial,
         first=first,
+        promote_if_shown=promote_if_shown,
     )
     if scores.is_file:
         if sides != [None, None]:
@@ -252,6 +259,7 @@ def gate(
             "and gate difference(v7 = label, v6 = label)."
         )
         is_shown = gate_scores(
+            name,
             opened(name, data, table),
             scores,
             options,

@@ -99,8 +99,22 @@ class EvalGate:
     @property
     def incumbent(self) -> str | None:
         """Whom candidates are compared with; None before anybody was promoted."""
-        name = self.holdout.incumbent
-        return None if name is None else name.removesuffix(_suffix(next(iter(self._ranges))))
+        return self._promoted(1)
+
+    def _promoted(self, last: int) -> str | None:
+        """Whom the last promotion, or one before it, made the incumbent."""
+        names = [each.name for each in self.holdout.promotions]
+        if len(names) < last:
+            return None
+        return names[-last].removesuffix(_suffix(next(iter(self._ranges))))
+
+    def opponent_of(self, candidate: str) -> str:
+        """Whom a candidate must be shown against to be promoted.
+
+        That is the incumbent; of the incumbent itself, the one that it was shown against: a job
+        that is tried again is told the verdict by which it was promoted.
+        """
+        return self.opponent(self._promoted(2) if candidate == self.incumbent else None)
 
     def submit(
         self,
@@ -300,7 +314,7 @@ class EvalGate:
         """Compare a candidate with the incumbent, and put it in its place if it is shown."""
         verdict = self.compare(
             candidate,
-            None,
+            self.opponent_of(candidate),
             min_gain,
             score=score,
             differing=differing,
@@ -308,8 +322,21 @@ class EvalGate:
             skip_below=skip_below,
         )
         if verdict.promote:
-            self.promote(candidate, why=f"{verdict.claim}, receipt {verdict.receipt[:12]}")
+            self.promote_shown(verdict)
         return verdict
+
+    def promote_shown(self, verdict: Verdict, *, asked_by: str | None = None) -> None:
+        """Put a candidate in the place of the one that it was shown against.
+
+        Refused if another one took that place meanwhile.
+        """
+        scorer = next(iter(self._ranges))
+        self.holdout.promote(
+            self._column(verdict.candidate, scorer).name,
+            why=f"{verdict.claim}, receipt {verdict.receipt[:12]}",
+            asked_by=asked_by,
+            instead_of=self._column(verdict.incumbent, scorer).name,
+        )
 
     def promote(self, name: str, why: str | None = None, *, asked_by: str | None = None) -> None:
         """Make a submission the incumbent, whatever was shown: to begin with, or by decision."""

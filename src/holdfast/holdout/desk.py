@@ -61,6 +61,7 @@ from holdfast.ledger.entries import (
 )
 from holdfast.ledger.implied import Implications, Implied
 from holdfast.ledger.index import recall
+from holdfast.ledger.lock import retried
 from holdfast.ledger.store import Store
 from holdfast.ledger.transcript import Transcript
 from holdfast.mechanisms.catalogue import kind_of
@@ -247,7 +248,11 @@ class Desk:
             self._finish_pending(wanted)
             return work()
 
-        return self.store.exclusively(self._timeout, finish_and_work)
+        return self.retried(lambda: self.store.exclusively(self._timeout, finish_and_work))
+
+    def retried(self, work: Callable[[], _T]) -> _T:
+        """What some work returns, begun again whenever another machine wrote first."""
+        return retried(work, self._timeout)
 
     def stored(self, wish: Wish) -> Recorded | None:
         """The answer that fulfils a wish, as of the last reading; None if it is to be asked."""

@@ -125,10 +125,18 @@ class Holdout(Verbs):
 
     @takes()
     def promote(
-        self, name: str, *, why: str | None = None, asked_by: str | None = None
+        self,
+        name: str,
+        *,
+        why: str | None = None,
+        asked_by: str | None = None,
+        instead_of: str | None = None,
     ) -> Promotion:
-        """Name the column that others are compared with from now on; the ledger keeps it."""
-        return promote_column(self._desk, name, why, asked_by)
+        """Name the column that others are compared with from now on; the ledger keeps it.
+
+        It is refused unless `instead_of`, where that is given, is the incumbent until now.
+        """
+        return promote_column(self._desk, name, why, asked_by, instead_of)
 
     @property
     def incumbent(self) -> str | None:
@@ -136,6 +144,12 @@ class Holdout(Verbs):
         self._desk.refresh()
         last = self._desk.transcript.attached.incumbent
         return None if last is None else last.name
+
+    @property
+    def promotions(self) -> list[Promotion]:
+        """Who was promoted, in order."""
+        with self._desk.store.guard:
+            return list(self._desk.refresh().attached.promotions)
 
     def differing(self, one: str, other: str) -> float:
         """The share of rows in which two submitted columns differ: public and free."""
