@@ -76,7 +76,7 @@ def split(
         if target.suffix.lower() != ".parquet" or target.exists():
             raise InvalidArgument(
                 f"the file is {str(target)!r}; its name must end in .parquet, and nothing may be "
-                "there yet."
+                "there yet: name others, as in --train explore.parquet --hold protect.parquet."
             )
     share: Any = read_number("test_size", test_size)
     seed: Any = read_number("random_state", random_state)

@@ -13,6 +13,7 @@ import typer
 
 from holdfast import require
 from holdfast.cli.commands import read_number, show_json
+from holdfast.cli.ledgers import SCORE_SUFFIXES
 from holdfast.errors import InvalidArgument
 from holdfast.wording import plural
 
@@ -60,6 +61,14 @@ class FileOfScores:
             raise InvalidArgument(
                 f"there is no file {self.file[:100]!r}, and --against and others like it are for "
                 "files of scores; give one, or a question with --at-least."
+            )
+
+    def require_question(self) -> None:
+        """Refuse the name of a file that is not there: no question is written so."""
+        if Path(self.file).suffix in SCORE_SUFFIXES:
+            raise InvalidArgument(
+                f"there is no file {self.file[:100]!r}; give the path of a file of scores, or a "
+                'question: holdfast gate NAME "avg(late)" --at-least 0.2'
             )
 
     def read(self, key: str, bounds: tuple[float, float]) -> ItemScores:

@@ -129,7 +129,10 @@ def check(
     worded = _worded(question, by, options)
     sides = [options.get("at_most"), options.get("at_least")]
     if [guess, guess_from, *sides].count(None) != 3:
-        raise InvalidArgument("check takes one of --guess, --guess-from, --at-most and --at-least.")
+        raise InvalidArgument(
+            "check takes one of --guess, --guess-from, --at-most and --at-least, such as "
+            "--guess 0.24."
+        )
     options["guess"] = read_number("guess", guess) if guess_from is None else guess_from
     _require_sent(options, {"--guess-from": guess_from})
     if dry_run:
@@ -273,6 +276,7 @@ def gate(
             raise typer.Exit(NOT_SHOWN)
         return
     scores.require_nothing(json_file, summary)
+    scores.require_question()
     worded = _worded(question, None, options)
     if sides.count(None) != 1:
         raise InvalidArgument("gate takes one of --at-least and --at-most, such as --at-least 0.")

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from holdfast import require
 from holdfast.data.computed import ScoreBounds, declared_bounds
+from holdfast.did_you_mean import checks_arguments, without_attribute
 from holdfast.errors import InvalidArgument
 from holdfast.evals.development import Development
 from holdfast.evals.item_scores import ItemId, ItemScores
@@ -51,6 +52,7 @@ class EvalGate:
     the items are called together: it tells bare ids from those of another task.
     """
 
+    @checks_arguments("EvalGate")
     def __init__(
         self,
         items: Any,
@@ -77,6 +79,11 @@ class EvalGate:
             task=task,
             described="off",  # all of the failure probability is for comparisons
         )
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> None:
+            raise without_attribute("an EvalGate", self, name)
 
     @classmethod
     def over(cls, holdout: Holdout, score: _Scales = bool) -> Self:
@@ -116,6 +123,7 @@ class EvalGate:
         """
         return self.opponent(self._promoted(2) if candidate == self.incumbent else None)
 
+    @checks_arguments("submit")
     def submit(
         self,
         name: str,
@@ -158,6 +166,7 @@ class EvalGate:
         for scorer, submitted in submissions.items():
             self._attach(name, scorer, submitted, digest, asked_by)
 
+    @checks_arguments("compare")
     def compare(
         self,
         candidate: str,
@@ -293,6 +302,11 @@ class EvalGate:
     def opponent(self, name: str | None = None, score: str | None = None) -> str:
         """Whom a candidate would be compared with: this submission, or the incumbent."""
         opponent = self.incumbent if name is None else name
+        if opponent is not None and not isinstance(opponent, str):
+            raise InvalidArgument(
+                f"incumbent is {opponent!r}; it must be the name of a submission, and what is to "
+                "be gained is min_gain=."
+            )
         if opponent is None:
             raise InvalidArgument(
                 "there is no incumbent to compare with; name a submission to compare with, or make "

@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from holdfast.data.attached import Fields
+from holdfast.did_you_mean import without_attribute
 from holdfast.errors import HoldfastError, LedgerUnavailable
 from holdfast.holdout.answer import Answer
 from holdfast.holdout.attach import Bringing, attach_column, differing, promote_column
@@ -48,6 +49,11 @@ class Holdout(Verbs):
     def __init__(
         self, desk: Desk, frame_kind: str = "polars", source: Mapping[str, Any] | None = None
     ) -> None:
+        if not isinstance(desk, Desk):
+            raise TypeError(
+                f"a Holdout is not made of {type(desk).__name__}; open one: holdfast.open(data, "
+                "name='flights')."
+            )
         super().__init__(desk, frame_kind)
         self._reopens_by = source  # what `open` needs to open it again; None for rows in memory
 
@@ -205,8 +211,18 @@ class Holdout(Verbs):
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> None:
-            moved = f"; it is holdout.end.{name}" if name in _ENDING else ""
-            raise AttributeError(f"a holdout has no {name!r}{moved}.", name=name, obj=self)
+            desk, instead = self.__dict__.get("_own_desk"), ""
+            if name in _ENDING:
+                instead = f"it is holdout.end.{name}."
+            elif desk is not None and name in desk.table.schema.types:
+                instead = f'it shows no rows: ask of them, as in ask("avg({name})").'
+            raise without_attribute("a holdout", self, name, instead)
+
+        def __getitem__(self, name: object) -> None:
+            raise TypeError(
+                f"a holdout has no [{name!r}]; it shows no rows: ask of them, as in "
+                f'ask("avg({name})").'
+            )
 
     def explain(self) -> str:
         """The session from the ledger alone: what was promised, and how each interval came."""
