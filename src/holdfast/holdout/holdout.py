@@ -56,6 +56,7 @@ class Holdout(Verbs):
             )
         super().__init__(desk, frame_kind)
         self._reopens_by = source  # what `open` needs to open it again; None for rows in memory
+        self._view: tuple[object, LedgerView | None] = (None, None)  # as of which entry
 
     @property
     def opening(self) -> Opening:
@@ -95,7 +96,12 @@ class Holdout(Verbs):
         from holdfast.ledger.view import view_of
 
         with self._desk.store.guard:
-            return view_of(self._desk.refresh(), self._desk.budget().together)
+            transcript, together = self._desk.refresh(), self._desk.budget().together
+            newest, (shown, view) = (transcript.count, transcript.head, together), self._view
+            if view is None or shown != newest:
+                view = view_of(transcript, together)
+                self._view = newest, view
+            return view
 
     @property
     def columns(self) -> list[AttachedColumn]:
