@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import holdfast
-from holdfast.service.builder import Builder, Comparison, PublicColumn
+from holdfast.service.builder import Builder, Predicate, PublicColumn
 from holdfast.statistics.registry import STATISTICS
 from tests.service.serving import DECLARED, ROWS, table
 
@@ -114,7 +114,7 @@ def test_a_condition_is_read_back_as_it_was_written(column: str, operator: str, 
     is_number = value.lstrip("-").isdigit()
     if column == "delay" and not is_number:
         return
-    condition = Comparison(column, operator, value)
+    condition = Predicate(column, operator, value)
     assert BUILDER.condition(condition.text(BUILDER.columns)) == condition
 
 

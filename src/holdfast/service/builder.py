@@ -21,7 +21,7 @@ from holdfast.statistics.averages import MEANS
 from holdfast.statistics.bind import TABLES
 from holdfast.statistics.registry import STATISTICS
 
-__all__ = ["Builder", "Comparison", "Completion", "Draft", "PublicColumn"]
+__all__ = ["Builder", "Completion", "Draft", "Predicate", "PublicColumn"]
 
 _SlotKind: TypeAlias = Literal[
     "number",
@@ -100,17 +100,17 @@ class PublicColumn:
         return self.type == "boolean" or bool(self.values)
 
     @property
-    def condition(self) -> Comparison:
+    def condition(self) -> Predicate:
         """A first condition on it, to be changed."""
         match self.type:
             case "boolean":
-                return Comparison(self.name, "=", "true")
+                return Predicate(self.name, "=", "true")
             case "integer" | "float":
                 low, high = self.bounds or (0.0, 0.0)
-                return Comparison(self.name, ">", numeral(float(f"{(low + high) / 2:.3g}")))
+                return Predicate(self.name, ">", numeral(float(f"{(low + high) / 2:.3g}")))
             case "text":
-                return Comparison(self.name, "=", self.values[0] if self.values else "")
-        return Comparison(self.name, ">=", "2020-01-01")
+                return Predicate(self.name, "=", self.values[0] if self.values else "")
+        return Predicate(self.name, ">=", "2020-01-01")
 
     def rank(self, kind: _SlotKind) -> int:
         """How far behind others it is offered at first: a mean is of a number."""
@@ -134,7 +134,7 @@ class PublicColumn:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class Predicate:
     """A comparison of one column with one value, as people type it: without quotes."""
 
     column: str
@@ -278,7 +278,7 @@ class Builder:
             return None
         return Draft(name, call.arguments, where, by)
 
-    def condition(self, text: str) -> Comparison | None:
+    def condition(self, text: str) -> Predicate | None:
         """A text as a comparison of one column; None where it is something else."""
         try:
             words = read_words(text)
@@ -289,14 +289,14 @@ class Builder:
         if column is None:
             return None
         if column.type == "boolean" and len(words) == 1 + negated:
-            return Comparison(column.name, "=", "false" if negated else "true")
+            return Predicate(column.name, "=", "false" if negated else "true")
         sign = len(words) == 4 and words[2].kind == "DASH"
         if len(words) != 3 + sign or words[1].kind not in _OPERATOR_KINDS:
             return None
         literal = words[-1]
         if literal.kind != ("NUMBER" if column.type in _NUMBERS else "STRING"):
             return None
-        return Comparison(column.name, _OPERATOR_KINDS[words[1].kind], "-" * sign + literal.text)
+        return Predicate(column.name, _OPERATOR_KINDS[words[1].kind], "-" * sign + literal.text)
 
     def _column(self, word: TextToken) -> PublicColumn | None:
         exact = word.text if word.kind == "IDENTIFIER" else self._by_lower.get(word.text.lower())
@@ -541,7 +541,7 @@ class Builder:
         return {"name": column.name, "icon": column.icon, "about": column.about, "on": on}
 
     def _operators(
-        self, slot: _Slot, column: PublicColumn | None, condition: Comparison | None
+        self, slot: _Slot, column: PublicColumn | None, condition: Predicate | None
     ) -> list[tuple[str, str, bool]]:
         """How a column can be compared, in words, and how it is."""
         now = _MEAN if condition is None else condition.operator
