@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given, settings, strategies as st
 
 import holdfast
+from holdfast.question.parse import reads_alike
 from holdfast.service.builder import Builder, Predicate, PublicColumn
 from holdfast.statistics.registry import STATISTICS
 from tests.service.serving import DECLARED, ROWS, table
@@ -83,6 +86,46 @@ def test_every_statistic_has_an_example_that_is_priced(
 )
 def test_a_click_makes_another_text(text: str, pick: str, after: str) -> None:
     assert BUILDER.picked(text, pick) == after
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "avg(delay, variance <= 0.2)",
+        "(avg(delay))",
+        "quantile(delay, 0.5, 0.1)",
+        "catoni(delay, 3)",
+        "avg(delay",
+    ],
+)
+def test_what_cannot_be_put_together_again_is_left_as_it_is(text: str) -> None:
+    """Fields that say less than a text must not be asked in its place."""
+    fields = {"slot 0 operator": "<", "slot 0 value": "5", "where 0 value": "false"}
+    assert BUILDER.with_fields(text, fields) == text
+    assert BUILDER.read(text) is None
+    assert BUILDER.picked(text, "by origin") == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "avg(delay > 15) where origin = 'JFK' or late",
+        "AVG( delay>15 ) where (late or hour < 3) and not late",
+        "proportion(late)",
+        'avg("late") where "the day" >= \'2020-01-01\'',
+        "avg(delay) where hour between 3 and 5",
+        "median(delay * 2)",
+        "difference(avg(delay) where late, rest)",
+    ],
+)
+def test_a_text_that_is_not_changed_reads_as_before(text: str) -> None:
+    draft = BUILDER.read(text)
+    assert draft is not None
+    before = re.sub(r"^\w+", draft.text.partition("(")[0], text)
+    assert reads_alike(draft.text, before)
+    if "=" not in text and ">" not in text:  # nothing there is a comparison that fields can change
+        fields = {"slot 0 value": "5", "slot 1 value": "7", "slot 0 operator": "<"}
+        assert reads_alike(BUILDER.with_fields(text, fields), before)
 
 
 def test_fields_change_what_they_were_made_from() -> None:

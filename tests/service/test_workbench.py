@@ -89,11 +89,11 @@ def test_two_answers_are_compared_for_nothing(service: Service, ada: TestClient)
     sent(ada, question="avg(x > 0)", do="ask")
     sent(ada, question="avg(x > 60)", do="ask")
     written = len(entries(service))
-    page = ada.get(f"{DATA}/compare?first=1&second=2").text
+    page = ada.get(f"{DATA}/compare?line=1&line=2").text
     assert "The first is larger." in page
     assert "difference%28avg%28x%20%3E%200%29%2C%20avg%28x%20%3E%2060%29%29" in page
-    assert "The second is larger." in ada.get(f"{DATA}/compare?first=2&second=1").text
-    assert "Cannot tell" in ada.get(f"{DATA}/compare?first=1&second=1").text
+    assert "The second is larger." in ada.get(f"{DATA}/compare?line=2&line=1").text
+    assert "Cannot tell" in ada.get(f"{DATA}/compare?line=1&line=1").text
     assert ada.get(f"{DATA}/compare").status_code == 200
     assert len(entries(service)) == written
 

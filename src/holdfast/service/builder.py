@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from holdfast.errors import InvalidQuestion
-from holdfast.question.parse import read_call
+from holdfast.question.parse import read_call, reads_alike
 from holdfast.question.safe_text import TextToken, read_words
 from holdfast.question.text import identifier, numeral, string
 from holdfast.statistics.averages import MEANS
@@ -47,6 +47,7 @@ _OPERATORS = {
     "!=": "other than",
 }
 _OPERATOR_KINDS = {"GT": ">", "GTE": ">=", "LT": "<", "LTE": "<=", "EQ": "=", "NEQ": "!="}
+_COMPARED = ("value", "condition", "group")
 _MEAN = ""  # what stands in the place of an operator where a number is not compared
 
 
@@ -260,23 +261,29 @@ class Builder:
     # Reading --------------------------------------------------------------------------------------
 
     def read(self, text: str) -> Draft | None:
-        """A question in its parts; None where it has others than can be clicked."""
+        """A question in its parts; None unless these say all that it says, word by word."""
         try:
-            call = read_call(text)
-            name = "avg" if call.name in MEANS else call.name
-            where = () if call.where is None else tuple(_conjuncts(call.where))
-            by = tuple(self._by_lower.get(each.lower(), each) for each in call.by)
-            if name == "avg":
-                choice = "average" if self._is_measured(call.arguments[0]) else "share"
-                return Draft(choice, call.arguments[:1], where, by)
-            if name == "difference" and (parts := _of_groups(call.arguments)) is not None:
-                return Draft("groups", parts, where, by)
+            draft = self._parts(text)
+            name = _NAMES.get(draft.choice, draft.choice) if draft else ""
+            same = draft is not None and reads_alike(_FIRST_NAME.sub(name, text, 1), draft.text)
         except InvalidQuestion:
             return None
+        return draft if same else None
+
+    def _parts(self, text: str) -> Draft | None:
+        call = read_call(text)
+        name = "avg" if call.name in MEANS else call.name
+        where = () if call.where is None else tuple(_conjuncts(call.where))
+        if name == "avg" and len(call.arguments) == 1:
+            choice = "average" if self._is_number(call.arguments[0]) else "share"
+            return Draft(choice, call.arguments, where, call.by)
+        groups = _of_groups(call.arguments) if name == "difference" else None
+        if groups is not None:
+            return Draft("groups", groups, where, call.by)
         offered = name in STATISTICS and name not in _DECLARING
         if not offered or len(call.arguments) != len(_slots(name)):
             return None
-        return Draft(name, call.arguments, where, by)
+        return Draft(name, call.arguments, where, call.by)
 
     def condition(self, text: str) -> Predicate | None:
         """A text as a comparison of one column; None where it is something else."""
@@ -310,7 +317,7 @@ class Builder:
             return None
         return self._column(words[0]) if len(words) == 1 else None
 
-    def _is_measured(self, text: str) -> bool:
+    def _is_number(self, text: str) -> bool:
         column = self._named(text)
         return column is not None and column.type in _NUMBERS
 
@@ -381,22 +388,19 @@ class Builder:
                 return [name]
             case "value" if column.is_measured:
                 return [name]
-            case "group" if column.type in _NUMBERS:
-                first = column.condition.text(self.columns)
-                return [first, first.replace(" > ", " <= ")]
         first = column.condition
-        values = column.values[:3] if column.type == "text" else ()
-        others = [replace(first, value=value) for value in values]
-        others += [replace(first, value="false")] if column.type == "boolean" else []
+        others = [replace(first, value=value) for value in _values(column)[:3]]
+        others += [replace(first, operator="<=")] if column.type in _NUMBERS else []
         return list(dict.fromkeys(each.text(self.columns) for each in (first, *others)))
 
     def changed(self, draft: Draft, place: str, make: Callable[[str], str]) -> Draft:
         """A draft with another text in one place: `slot 0`, or `where 1`."""
-        part, _, number = place.partition(" ")
+        part, number = place.split()
         texts = list(draft.where if part == "where" else draft.slots)
-        if number.isdigit() and int(number) < len(texts):
-            texts[int(number)] = make(texts[int(number)])
-        return replace(draft, **{"where" if part == "where" else "slots": tuple(texts)})
+        texts[int(number)] = make(texts[int(number)])
+        if part == "where":
+            return replace(draft, where=tuple(texts))
+        return replace(draft, slots=tuple(texts))
 
     def picked(self, text: str, pick: str, caret: int | None = None) -> str:
         """The question after a click; what cannot be done to it leaves it as it is."""
@@ -477,17 +481,18 @@ class Builder:
             condition, column = self.condition(text), self._column_of(text)
             if column is None:
                 typed = (value or "").strip()
-                return typed if _is_number(typed) else text
+                return typed if _is_number(typed) and _is_number(text) else text
+            if slot.kind not in _COMPARED:
+                return text
             if operator == _MEAN and _MEAN in self._titles(slot, column):
                 return identifier(column.name)
             before, signs = condition or column.condition, self._titles(slot, column)
             after = replace(
                 before,
-                operator=operator if operator in signs else before.operator,
+                operator=operator if operator and operator in signs else before.operator,
                 value=before.value if value is None or condition is None else value.strip(),
             )
-            fits = column.type not in _NUMBERS or _is_number(after.value)
-            return after.text(self.columns) if fits else text
+            return after.text(self.columns) if _takes(column, after.value) else text
 
         return change
 
@@ -520,7 +525,7 @@ class Builder:
         slots = (*draft.slots, *draft.where)
         for (place, slot), text in zip(self._places(draft), slots, strict=True):
             condition, column = self.condition(text), self._column_of(text)
-            compared = column is not None and slot.kind in ("value", "condition", "group")
+            compared = column is not None and slot.kind in _COMPARED
             yield {
                 "place": place,
                 "title": slot.title.replace("_", " "),
@@ -576,15 +581,16 @@ class Builder:
         before = text if caret is None else text[:caret]
         after = text[len(before) :]
         value = _OPEN_VALUE.search(before)
+        write: Callable[[str], str] = self._written
         if value is not None:
             column = self.columns.get(value["column"].strip('"'))
             words = [] if column is None else [(each, "") for each in column.values]
-            start, write = value.start("start"), lambda word: f"{string(word)[1:]}"
+            start, write = value.start("start"), _closed
         else:
             match = _OPEN_WORD.search(before)
             if match is None:
                 return []
-            start, write = match.start(), self._written
+            start = match.start()
             words = list(self._words(before[:start]))
         typed = before[start:]
         return [
@@ -616,13 +622,26 @@ class Builder:
 
 
 _MOST_COMPLETIONS = 8
+_FIRST_NAME = re.compile(r"^\s*\w+")
 _OPEN_WORD = re.compile(r"[^\W\d]\w*$")
 _OPEN_VALUE = re.compile(r"""(?P<column>"[^"]+"|\w+)\s*(?:=|!=|<>)\s*'(?P<start>(?=[^']*$))""")
+
+
+def _closed(value: str) -> str:
+    """A value as it goes on after its first quote."""
+    return string(value)[1:]
 
 
 def _values(column: PublicColumn) -> tuple[str, ...]:
     """The values to choose from; none where any may be typed."""
     return ("true", "false") if column.type == "boolean" else column.values
+
+
+def _takes(column: PublicColumn, value: str) -> bool:
+    """Whether a column can be compared with a value."""
+    if column.type == "boolean":
+        return value in ("true", "false")
+    return column.type not in _NUMBERS or _is_number(value)
 
 
 def _is_number(text: str) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Form, Request
+from fastapi import APIRouter, Form, Query, Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 
 from holdfast.errors import HoldfastError, InvalidArgument, InvalidQuestion
@@ -52,8 +52,9 @@ __all__ = ["bench_pages"]
 
 bench_pages = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 _Text = Annotated[str, Form(max_length=10_000)]
+_Numbers = Annotated[list[int], Query(default_factory=list)]
 _FIELDS = ("question", "verb", "number", "half_width", "why", "key")
-_NEWEST = 6
+_NEWEST, _LISTED = 6, 200
 
 
 @bench_pages.get("/data/{dataset}/ask")
@@ -90,8 +91,6 @@ async def put(
     one, these fields are not read.
     """
     require_own_form(request, session, mark)
-    if not question.strip() and pick.startswith("question "):
-        question = pick.removeprefix("question ")
     form = {"question": question, "verb": verb, "number": number, "why": why}
     form |= {"half_width": half_width, "key": key}
     facts: dict[str, Any] = {}
@@ -259,7 +258,7 @@ async def answer_page(
         threshold = float(typed_number("than", than))
         decision = threshold_shown(line, threshold)
     picture = picture_of(line) if threshold is None else picture_of(line, threshold)
-    others = await served.read(lambda holdout: lines_shown(holdout, session.token, 50))
+    others = await served.read(lambda holdout: lines_shown(holdout, session.token, _LISTED))
     return rendered(
         "answer.html",
         session=session,
@@ -275,21 +274,18 @@ async def answer_page(
 
 @bench_pages.get("/data/{dataset}/compare")
 async def compare_page(
-    dataset: str, service: Serving, session: Signed, first: str = "", second: str = ""
+    dataset: str,
+    service: Serving,
+    session: Signed,
+    line: Annotated[list[int], Query(default_factory=list)],
 ) -> Response:
-    """Two answers on one axis, and what both say of their difference."""
+    """Two answers over one axis, and what both say of their difference."""
     served = service.served(dataset, session.token)
-    lines = await served.read(lambda holdout: lines_shown(holdout, session.token, 200))
-    numbers = [typed_count("first", first), typed_count("second", second)]
-    comparison, pair, difference = None, [], None
-    if None not in numbers:
-        found = [
-            await served.read(partial(_line_of_number, session, each or 0)) for each in numbers
-        ]
-        comparison = comparison_shown(found[0][0], found[1][0])
-        pair = [facts for _, facts in found]
-        if comparison["between"]:
-            difference = _difference_of(pair)
+    lines = await served.read(lambda holdout: lines_shown(holdout, session.token, _LISTED))
+    numbers = (*line[:2], None, None)
+    pair = [await served.read(partial(_line_of_number, session, number)) for number in line[:2]]
+    both = [facts for _, facts in pair]
+    comparison = comparison_shown(pair[0][0], pair[1][0]) if len(pair) == 2 else None
     return rendered(
         "compare.html",
         session=session,
@@ -297,9 +293,9 @@ async def compare_page(
         kind=await served.kind(),
         numbers=numbers,
         lines=[each for each in lines if each["number"] is not None],
-        pair=pair,
+        pair=both,
         comparison=comparison,
-        difference=difference,
+        difference=_difference_of(both) if comparison and comparison["between"] else None,
     )
 
 

@@ -45,13 +45,17 @@ def require_file(path: str | Path) -> Path:
 
 
 def svg_of(chart: Any, *, dark: bool = False) -> str:
-    """The picture itself, on white; with `dark`, on the ground of a dark page."""
+    """The picture itself, on white; with `dark`, on the ground of a dark page.
+
+    It has room for a font that is wider than the one it was measured with.
+    """
     buffer = io.StringIO()
-    pictured = chart.configure(**_DARK) if dark else chart.properties(background="white")
-    pictured.save(buffer, format="svg")
+    ground = _DARK if dark else {"background": "white"}
+    chart.configure(**ground, padding=_PADDING).save(buffer, format="svg")
     return buffer.getvalue()
 
 
+_PADDING = {"left": 48, "right": 48, "top": 8, "bottom": 8}
 _INK, _DIM, _LINE = "#e7e6e2", "#a0a8b0", "#343a40"
 _DARK: dict[str, Any] = {
     "background": "#1c2024",
