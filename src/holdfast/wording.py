@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-__all__ = ["among_rows", "missing_rows", "percent", "plural"]
+import math
+
+__all__ = ["among_rows", "missing_rows", "percent", "plural", "points"]
 
 
 def plural(number: int, singular: str, many: str | None = None) -> str:
@@ -35,3 +37,11 @@ def _between(ends: tuple[int, int]) -> str:
 def percent(level: float) -> str:
     """0.95 as 95 %, 0.999 as 99.9 %."""
     return f"{100 * level:.10g} %"
+
+
+def points(gain: float) -> str:
+    """0.02984 as 3 points: two digits, rounded up, so that what is said is enough."""
+    if gain <= 0.0:
+        return "0 points"
+    unit = 10.0 ** (math.floor(math.log10(100 * gain)) - 1)
+    return f"{math.ceil(100 * gain / unit - 1e-9) * unit:.2g} points"

@@ -93,6 +93,8 @@ class BudgetTold(BaseModel):
     checks: int = Field(description="Guesses that were checked.")
     surprises: int = Field(description="Guesses that were refuted.")
     surprises_left: int = Field(description="In a row, at the tolerance.")
+    candidates_left: int | None = Field(description="Gates, where a number was declared.")
+    next_gate: dict[str, Any] | None = Field(description="The gain that it can show, and how.")
     nats: float = Field(description="What has leaked.")
     closed: dict[str, Any] | None = Field(description="When and why it was closed or retired.")
     promise: str = Field(description="What holds, and what it rests on.")
