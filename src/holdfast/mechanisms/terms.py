@@ -350,7 +350,7 @@ def _assumed_of_key(key: str, *, alone: bool) -> str:
     if not alone:
         return submitted
     return (
-        f"keys ({key}) carry no information, {submitted}, of computed columns and scores the same "
+        f"keys ({key}) carry no information, {submitted}, for computed columns and scores the same "
         "program scored every row"
     )
 
