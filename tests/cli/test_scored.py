@@ -44,8 +44,8 @@ def bench(tmp_path: Path) -> Path:
 def test_promote_not_shown_refused_and_usage(bench: Path) -> None:
     done = holdfast("gate", "bench", "better.csv", "--as", "v7", "--against", "main", cwd=bench)
     assert done.returncode == 0
-    said = "promote: v7 is better than main · for these items · simultaneous 95 % · look 1, 2 "
-    lines = [f"{said}candidates left", "", "Next: holdfast promote bench v7"]
+    said = "promote: v7 is better than main · for these items · all answers together 95 % sure"
+    lines = [f"{said} · candidate 1 of 3", "", "Next: holdfast promote bench v7"]
     assert done.stdout.splitlines() == lines
     done = holdfast("gate", "bench", "alike.csv", "--as", "v8", cwd=bench)
     assert done.returncode == 5
@@ -84,7 +84,7 @@ def test_categories_and_rehearsals(bench: Path) -> None:
     done = holdfast(*words, "--dry-run", cwd=bench)
     assert done.returncode == 0
     assert "submit 600 scores of 'acc' as 'v7'" in done.stdout
-    assert "one look, with 3 candidates left now" in done.stdout
+    assert "one candidate, with 3 candidates left now" in done.stdout
     assert "v7" not in holdfast("columns", "bench", cwd=bench).stdout
     done = holdfast(*words, "--where", "category = 'math'", cwd=bench)
     assert done.stdout.startswith("promote: v7 is better than main where category = 'math'")

@@ -50,8 +50,8 @@ def test_a_candidate_that_is_better_is_promoted(gate: holdfast.EvalGate) -> None
     assert (verdict.looks, verdict.left, verdict.unmatched) == (1, 19, 0)
     assert gate.incumbent == "v7"
     assert str(verdict) == (
-        "promote: v7 is better than main · for these items · simultaneous 95 % · look 1, 19 "
-        "candidates left"
+        "promote: v7 is better than main · for these items · all answers together 95 % sure · "
+        "candidate 1 of 20"
     )
     (line,) = gate.history()
     assert line.receipt == verdict.receipt
@@ -209,7 +209,7 @@ def test_a_log_is_known_by_its_run(tmp_path: Path) -> None:
     gate.submit("main", FILES / "inspect.eval")
     gate.submit("main", FILES / "inspect.eval")
     gate.submit("copy", FILES / "inspect.eval")
-    with pytest.raises(InvalidArgument, match="'copy' and 'main' are one submission"):
+    with pytest.raises(InvalidArgument, match="'copy' is the run already stored as 'main'"):
         gate.compare("copy", "main")
 
 
@@ -299,7 +299,7 @@ def test_comparisons_that_are_refused(gate: holdfast.EvalGate) -> None:
     refused: list[tuple[str, Callable[[], object]]] = [
         ("no incumbent", lambda: gate.compare("main")),
         ("no incumbent", lambda: gate.promote_if_better("main")),
-        ("are one submission", lambda: gate.compare("main", "main")),
+        ("is the run already stored as", lambda: gate.compare("main", "main")),
         ("'v9' was not submitted here; there is 'main'", lambda: gate.compare("v9", "main")),
         ("'v9' was not submitted", lambda: gate.promote("v9")),
         ("min_gain is -0.1", lambda: gate.compare("main", "v7", -0.1)),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 import textwrap
 import time
@@ -13,10 +14,12 @@ from typing import Annotated, Any
 
 import typer
 
+from holdfast.did_you_mean import number_meant
 from holdfast.errors import InvalidArgument
 
 __all__ = [
     "Json",
+    "Verbose",
     "app",
     "field",
     "indented",
@@ -42,6 +45,9 @@ _VARIABLE = "HOLDFAST_SECRET"
 _SECRET: ContextVar[str | None] = ContextVar("secret", default=None)
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+Verbose = Annotated[
+    bool, typer.Option("--verbose", help="With bits, number, cost, level and receipt.")
+]
 
 
 def _version(wanted: bool) -> None:
@@ -87,11 +93,14 @@ def secret_file() -> str | None:
     return _SECRET.get()
 
 
+_THOUSANDS = re.compile(r"-?[1-9]\d{0,2}(,\d{3})+(\.\d*)?")  # 0,2 is no such number
+
+
 def read_number(name: str, text: str | None) -> float | int | None:
     """A number as people write it: 163673, 163,673, 163_673 or 1.6e5."""
     if text is None:
         return None
-    cleaned = text.replace(",", "").replace("_", "")
+    cleaned = (text.replace(",", "") if _THOUSANDS.fullmatch(text) else text).replace("_", "")
     try:
         return int(cleaned)
     except ValueError:
@@ -99,7 +108,9 @@ def read_number(name: str, text: str | None) -> float | int | None:
     try:
         return float(cleaned)
     except ValueError:
-        raise InvalidArgument(f"{name} is {text!r}; it must be a number.") from None
+        number = number_meant(text)
+        meant = ", such as 500 or 0.05." if number is None else f"; did you mean {number:.10g}?"
+        raise InvalidArgument(f"{name} is {text!r}; it must be a number{meant}") from None
 
 
 def read_bounds(bounds: tuple[str, str] | None) -> tuple[float, float] | None:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from holdfast.ledger.transcript import Transcript
 
 __all__ = [
+    "SCORE_SUFFIXES",
     "Data",
     "LedgerAddress",
     "Name",
@@ -41,7 +42,7 @@ __all__ = [
     "without_password",
 ]
 
-_SCORES = (".eval", ".jsonl", ".csv", ".parquet")  # as files of other tools are called
+SCORE_SUFFIXES = (".eval", ".jsonl", ".csv", ".parquet")  # as files of other tools are called
 
 Name = Annotated[
     str,
@@ -82,10 +83,10 @@ def ledger_path(name: str) -> str | Path:
         return name
     for path in (require.file("name", name), require.file("name", f"{name}.ledger")):
         if path.is_file():
-            if path.suffix in _SCORES:
+            if path.suffix in SCORE_SUFFIXES:
                 raise InvalidArgument(
                     f"{str(path)!r} is a file of scores and no ledger; compare two of them: "
-                    "holdfast compare A B"
+                    f"holdfast compare A B. Or protect a table: holdfast init {quote(str(path))}"
                 )
             return path
     here = [each.stem for each in sorted(Path().glob("*.ledger"))]

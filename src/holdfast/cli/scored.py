@@ -13,6 +13,7 @@ import typer
 
 from holdfast import require
 from holdfast.cli.commands import read_number, show_json
+from holdfast.cli.ledgers import SCORE_SUFFIXES
 from holdfast.errors import InvalidArgument
 from holdfast.wording import plural
 
@@ -62,6 +63,14 @@ class FileOfScores:
                 "files of scores; give one, or a question with --at-least."
             )
 
+    def require_question(self) -> None:
+        """Refuse the name of a file that is not there: no question is written so."""
+        if Path(self.file).suffix in SCORE_SUFFIXES:
+            raise InvalidArgument(
+                f"there is no file {self.file[:100]!r}; give the path of a file of scores, or a "
+                'question: holdfast gate NAME "avg(late)" --at-least 0.2'
+            )
+
     def read(self, key: str, bounds: tuple[float, float]) -> ItemScores:
         """The scores of the file."""
         from holdfast.evals import read
@@ -104,6 +113,7 @@ def gate_scores(
     options: Mapping[str, Any],
     *,
     dry_run: bool,
+    verbose: bool,
     as_json: bool,
     json_file: str | None,
     summary: str | None,
@@ -162,7 +172,8 @@ def gate_scores(
     promote = f"holdfast promote {quote(ledger)} {quote(name)}"
     promotes = verdict.promote and not is_promoted
     promoted = f"\n{name} is the incumbent." if is_promoted else ""
-    typer.echo(f"{verdict}{promoted}")
+    details = f"\n  {verdict.details}" if verbose else ""
+    typer.echo(f"{verdict}{details}{promoted}")
     typer.echo(f"\nNext: {promote if promotes else f'holdfast ledger {quote(ledger)}'}")
     return verdict.promote
 
@@ -199,7 +210,7 @@ def _rehearse(gate: EvalGate, name: str, scores: ItemScores, *, none_worse: bool
     """What would be done; nothing is."""
     typer.echo(
         f"It would submit {plural(len(scores), 'score')} of {scores.scorer!r} as {name!r}, and "
-        f"compare them: one look, with {gate.holdout.budget.more_candidates} now."
+        f"compare them: one candidate, with {gate.holdout.budget.more_candidates} now."
     )
     level, later = gate.levels
     typer.echo(
@@ -209,7 +220,7 @@ def _rehearse(gate: EvalGate, name: str, scores: ItemScores, *, none_worse: bool
     if none_worse:
         typer.echo(
             "To show that it is better, too, ask for that first, without --no-worse-than: if it is "
-            "not shown, it costs one look and next to nothing else."
+            "not shown, it costs one candidate and almost nothing else."
         )
     typer.echo("\nNext: the same without --dry-run.")
 
