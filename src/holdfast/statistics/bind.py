@@ -109,10 +109,8 @@ _FOREIGN = {
     **dict.fromkeys(("percentile", "percentile_cont", "approx_quantile"), "did you mean quantile?"),
     **dict.fromkeys(("stddev", "stdev", "sd"), "did you mean std?"),
     **dict.fromkeys(("cov", "covar_pop"), "did you mean covariance?"),
-    **dict.fromkeys(
-        ("slope", "regr_slope"),
-        "it is covariance(y, x) over variance(x); ask for both, and divide their intervals.",
-    ),
+    **dict.fromkeys(("tau", "kendalltau", "spearman"), "did you mean kendall?"),
+    **dict.fromkeys(("regr_slope", "beta", "ols"), "did you mean slope?"),
 }
 
 
