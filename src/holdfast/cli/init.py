@@ -97,7 +97,7 @@ def split(
 # columns are known, and which of them hold missing values; where these come from is said.
 
 
-_PROPOSED = 3  # segments
+_MEASURED, _PROPOSED = 2, 3  # outcomes and segments
 
 
 def introduction(holdout: Holdout, data: str, declared: Mapping[str, Any]) -> str:
@@ -139,6 +139,7 @@ def _proposed_family(known: Schema) -> list[str]:
     """What could be declared to be measured, and to be cut by, where nobody said it."""
     from holdfast.prior.column_weights import Columns
     from holdfast.prior.literals import Class
+    from holdfast.question.text import identifier, numeral
 
     if known.outcomes or known.planned:
         return []
@@ -147,9 +148,15 @@ def _proposed_family(known: Schema) -> list[str]:
     flags = [name for name, place in places.items() if place.of is Class.FLAG]
     numbers = [name for name, place in places.items() if place.of is Class.RANGE]
     outcomes = [*flags, *numbers]
+    # A number that is not measured is cut half-way between its declared bounds, which are public.
+    segments += [
+        f"{identifier(name)} at {numeral(sum(known.bounds[name]) / 2)}"
+        for name in numbers
+        if name not in outcomes[:_MEASURED]
+    ]
     if not outcomes or not segments:
         return []
-    said = [f"--outcome {quote(name)}" for name in outcomes[:2]]
+    said = [f"--outcome {quote(name)}" for name in outcomes[:_MEASURED]]
     said += [f"--segment {quote(name)}" for name in segments[:_PROPOSED]]
     return [
         "Questions of what you measure, by what you cut it, are answered with narrower intervals "
