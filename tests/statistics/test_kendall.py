@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from holdfast.data.polars import PolarsSample
-from holdfast.data.sampling import m_dependent
+from holdfast.data.sampling import Independent, m_dependent
 from holdfast.data.sql.duckdb import DuckDBSample
 from holdfast.errors import InvalidQuestion
 from holdfast.question import ColumnType, Schema
@@ -87,11 +87,12 @@ def test_it_costs_a_log_loss_that_nobody_can_ask_for() -> None:
 
 
 def test_where_it_has_no_theorem_it_is_refused() -> None:
-    question = bind("kendall(x, y) where z > 0", Table(Schema(TYPES)))
-    assert isinstance(question, Kendall)
-    for refused in (question, bind(TEXT, Table(Schema(TYPES, never_null={"x": False})))):
+    missing = Schema(TYPES, never_null={"x": False})
+    for text, schema in ((f"{TEXT} where z > 0", Schema(TYPES)), (TEXT, missing)):
+        question = bind(text, Table(schema))
+        assert isinstance(question, Kendall)
         with pytest.raises(InvalidQuestion, match="both numbers"):
-            refused.concentration(100, ground_on(PolarsSample(pl.DataFrame({"x": [1.0]}))).sampling)
+            question.concentration(100, Independent())
     frame = drawn(np.random.default_rng(4), 40)
     dependent = ground_on(PolarsSample(frame), sampling=m_dependent(1))
     assert described(dependent.prior.read(TEXT), dependent) is None

@@ -440,9 +440,9 @@ def _bind_covariance(call: Call, table: Table) -> Covariance | Correlation | Slo
             f"{x.text} is {numeral(x.low)} in every row, and a slope needs values that differ; "
             "write another value in its place."
         )
-    means = average(x), average(square_of(x))
-    variance = Variance(x, *(_beside(y, where, mean) for mean in means), root=False)
-    return Slope(y, covariance, variance, means[1])
+    square = average(square_of(x))
+    mean_beside, square_beside = (_beside(y, where, mean) for mean in (average(x), square))
+    return Slope(y, covariance, Variance(x, mean_beside, square_beside, root=False), square)
 
 
 def _beside(
