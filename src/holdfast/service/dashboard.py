@@ -308,8 +308,8 @@ async def answers_picture(dataset: str, service: Serving, session: Signed) -> Re
             raise rejection(403, "the picture names those who submitted; the standings do not.")
         return list(holdout.ledger), holdout.opening.terms, holdout.schema
 
-    lines, *declared = await service.served(dataset, session.token).read(read)
-    return await svg_reply(lambda: answers_chart(dataset, lines[-_DRAWN:], *declared))
+    lines, terms, schema = await service.served(dataset, session.token).read(read)
+    return await svg_reply(lambda: answers_chart(dataset, lines[-_DRAWN:], terms, schema))
 
 
 @dashboard.get("/data/{dataset}/promise")
