@@ -89,7 +89,7 @@ def test_a_session(folder: Path) -> None:
         (("check", "flights", "avg(delay > 99)", "--guess", "2"), 2, "guess is 2"),
         (("ask", "flights", "avg(delay > 7)", "--tolerance", "0.001"), 3, "missing"),
         (("init", "hold.parquet", "--name", "flights"), 2, "already a ledger"),
-        (("init", "absent.parquet"), 2, "is no file"),
+        (("init", "absent.parquet"), 2, "names no file"),
         (("ledger", "flights", "--output", "a.xlsx"), 2, "must end in .csv, .json or .parquet"),
         (("ledger", "flights", "--output", "no/a.csv"), 2, "there is no folder 'no'"),
         (("audit", "nowhere"), 2, "there is no ledger 'nowhere.ledger'"),

@@ -205,7 +205,7 @@ def test_a_difference_is_judged(
         (("ask", "avg(delay)", "--bounds", "5", "1"), 2, "with low below high"),
         (("ask", "avg(delay)", "--bounds", "low", "1"), 2, "bounds is 'low'; it must be a number"),
         (("ask", "covariance(delay, score)", "--bounds", "0", "1"), 2, "takes no bounds"),
-        (("ask", "avg(late)", "--train", "absent.parquet"), 2, "is no file"),
+        (("ask", "avg(late)", "--train", "absent.parquet"), 2, "names no file"),
         (("check", "avg(late)", "--guess-from", "hold.parquet"), 2, "the protected table"),
         (("check", "avg(late)", "--guess", "1", "--guess-from", "t"), 2, "takes one of --guess"),
         (("check", "median(delay)", "--bounds", "0", "9", "--at-most", "5"), 2, "one side can be"),

@@ -244,6 +244,19 @@ def test_items_without_a_score(gate: holdfast.EvalGate) -> None:
         gate.submit("v8", BETTER, missing="wrong")
 
 
+def test_what_an_interrupted_run_did_not_reach_is_counted_once(tmp_path: Path) -> None:
+    """Of twelve sums it tried some: the others have no score, however they are left out."""
+    items = pl.DataFrame({"id": [f"sum-{number:02}" for number in range(1, 13)]})
+    gate = holdfast.EvalGate(items, key="id", ledger=tmp_path / "sums.ledger")
+    gate.submit("main", FILES / "inspect.eval")
+    scores = evals.read(FILES / "inspect-stopped.eval", partial=True)
+    assert len(scores) + len(scores.missing) == 12
+    gate.submit("reached", scores, missing="wrong", digest="reached")
+    gate.submit("whole", FILES / "inspect-stopped.eval", partial=True, missing="wrong")
+    for name in ("reached", "whole"):
+        assert gate.compare(name, "main").unmatched == len(scores.missing) > 0
+
+
 def test_what_is_missing_is_the_lowest_score(tmp_path: Path) -> None:
     """Of scores from 1 to 5 the lowest is 1: half of them missing is a loss of 2, not of 2.5."""
     gate = opened(tmp_path, score=(1, 5))
@@ -506,3 +519,18 @@ def test_what_is_shown_makes_better_harder_to_show_and_that_is_said_before(tmp_p
     assert worse.levels[0] == pytest.approx(later)
     assert later < now / 10
     assert not worse.compare("v7", "main").shown
+
+
+def test_who_was_promoted_meanwhile_stays(gate: holdfast.EvalGate) -> None:
+    """A verdict against one incumbent says nothing of the next; a repeat is the same verdict."""
+    with_main(gate)
+    gate.submit("v7", BETTER)
+    gate.submit("v8", BETTER)
+    verdict = gate.compare("v7")
+    assert gate.promote_if_better("v8").promote
+    with pytest.raises(InvalidArgument, match="and the incumbent is 'v8' by now; compare it with"):
+        gate.promote_shown(verdict)
+    assert gate.incumbent == "v8"
+    again = gate.promote_if_better("v8")
+    assert (again.promote, again.repeated, again.incumbent) == (True, True, "main")
+    assert len(gate.holdout.promotions) == 2

@@ -203,7 +203,7 @@ def chart(
     name: Name,
     file: Annotated[
         str, typer.Argument(metavar="FILE", help="Where to: a .png, .svg, .pdf or .html file.")
-    ],
+    ] = "answers.svg",
     as_json: Json = False,
 ) -> None:
     """Draw everything that was answered, with its interval."""

@@ -129,7 +129,10 @@ def check(
     worded = _worded(question, by, options)
     sides = [options.get("at_most"), options.get("at_least")]
     if [guess, guess_from, *sides].count(None) != 3:
-        raise InvalidArgument("check takes one of --guess, --guess-from, --at-most and --at-least.")
+        raise InvalidArgument(
+            "check takes one of --guess, --guess-from, --at-most and --at-least, such as "
+            "--guess 0.24."
+        )
     options["guess"] = read_number("guess", guess) if guess_from is None else guess_from
     _require_sent(options, {"--guess-from": guess_from})
     if dry_run:
@@ -204,6 +207,12 @@ def gate(
     first: Annotated[
         bool, typer.Option("--first", help="Of a file: make it the incumbent; compare nothing.")
     ] = False,
+    promote_if_shown: Annotated[
+        bool,
+        typer.Option(
+            "--promote-if-shown", help="Of a file: if it is shown, it is the incumbent from now on."
+        ),
+    ] = False,
     json_file: Annotated[
         str | None, typer.Option(metavar="FILE", help="Of a file: write the verdict there as JSON.")
     ] = None,
@@ -240,6 +249,7 @@ def gate(
         missing,
         partial=partial,
         first=first,
+        promote_if_shown=promote_if_shown,
     )
     if scores.is_file:
         if sides != [None, None]:
@@ -252,6 +262,7 @@ def gate(
             "and gate difference(v7 = label, v6 = label)."
         )
         is_shown = gate_scores(
+            name,
             opened(name, data, table),
             scores,
             options,
@@ -265,6 +276,7 @@ def gate(
             raise typer.Exit(NOT_SHOWN)
         return
     scores.require_nothing(json_file, summary)
+    scores.require_question()
     worded = _worded(question, None, options)
     if sides.count(None) != 1:
         raise InvalidArgument("gate takes one of --at-least and --at-most, such as --at-least 0.")

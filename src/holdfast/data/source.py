@@ -70,7 +70,7 @@ def open_sample(data: object, *, table: str | None = None, known: KnownTable = _
     if not sample.types:
         raise InvalidArgument("The table has no columns.")
     if sample.n == 0:
-        raise InvalidArgument("The table has no rows.")
+        raise InvalidArgument("The table has no rows; give one that has some.")
     return sample
 
 
@@ -119,8 +119,10 @@ def files_of(data: object) -> list[Path]:
             "of a file."
         ) from None
     if not files:
-        fault = "is a folder without Parquet files" if folder else "is no file"
-        raise InvalidArgument(f"data is {str(data)!r}, which {fault}; give the path of a file.")
+        fault = "is a folder without Parquet files" if folder else "names no file"
+        raise InvalidArgument(
+            f"data is {str(data)!r}, which {fault}; give the path of a CSV or Parquet file."
+        )
     return files
 
 

@@ -14,7 +14,7 @@ from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any, Literal, ParamSpec, TypedDict, TypeVar, get_type_hints
 
-from holdfast.did_you_mean import did_you_mean
+from holdfast.did_you_mean import require_arguments
 
 __all__ = [
     "AcceptOption",
@@ -294,7 +294,12 @@ class PromiseOptions(TypedDict, total=False):
         ),
     ]
     train: Annotated[
-        Any, VerbOption("Other rows: values of text columns are learnt from them.", "FILE")
+        Any,
+        VerbOption("Other rows: ranges and values of columns are learnt from them.", "FILE"),
+    ]
+    split: Annotated[
+        float | None,
+        VerbOption("Part of the rows of the table to put aside and to learn from: 0.5.", "X"),
     ]
 
 
@@ -430,7 +435,7 @@ def takes(
     def with_options(verb: Callable[_P, _T]) -> Callable[_P, _T]:
         own, hints = inspect.signature(verb), {} if record is None else get_type_hints(record)
         kept = [each for each in own.parameters.values() if each.kind is not each.VAR_KEYWORD]
-        options = [
+        options_taken = [
             inspect.Parameter(
                 name,
                 inspect.Parameter.KEYWORD_ONLY,
@@ -439,19 +444,20 @@ def takes(
             )
             for name, hint in hints.items()
         ]
-        known = {each.name for each in (*kept, *options)}
+        parameters = [*kept, *options_taken]
+        known = {each.name for each in parameters}
+        title, is_method = called or verb.__name__, bool(kept) and kept[0].name == "self"
 
         @wraps(verb)
         def checked(*given: _P.args, **options: _P.kwargs) -> _T:
-            for name in options.keys() - known:
-                hint = _RENAMED.get(name) or did_you_mean(name, known, write="{}=".format)
-                taken = f"{called or verb.__name__}() takes no {name}="
-                raise TypeError(f"{taken}; {hint}" if hint else f"{taken}.")
+            for name in _RENAMED.keys() & options.keys() - known:
+                raise TypeError(f"{title}() takes no {name}=; {_RENAMED[name]}")
+            require_arguments(title, parameters, given[is_method:], options)
             return verb(*given, **options)
 
         if shown:
             checked.__signature__ = own.replace(  # type: ignore[attr-defined]
-                parameters=[*kept, *options]
+                parameters=parameters
             )
         return checked
 

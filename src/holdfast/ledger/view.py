@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -24,9 +26,10 @@ from holdfast.wording import missing_rows, percent, plural
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["LedgerView", "explanation", "view_of"]
+__all__ = ["LINE_COLUMNS", "LedgerView", "explanation", "view_of"]
 
-_COLUMNS = {
+# What is told of a line, and how frames keep it.
+LINE_COLUMNS = {
     "number": "Int64",
     "look": "Int64",
     "at": "String",
@@ -53,6 +56,11 @@ _COLUMNS = {
     "receipt": "String",
 }
 _UNFINISHED = "unfinished"
+
+
+def _place(line: Recorded) -> float:
+    """Where a line is: by its number, those that have none at the end."""
+    return math.inf if line.number is None else line.number
 
 
 def _facts(recorded: Recorded, number: int | None, rows: int) -> dict[str, Any]:
@@ -108,6 +116,12 @@ class LedgerView:
     def __getitem__(self, index: int) -> Recorded:
         return self.lines[index]
 
+    def page(self, after: int, limit: int) -> LedgerView:
+        """The lines after number `after`, at most `limit`; those without a number are on none."""
+        first = bisect_right(self.lines, float(after), key=_place)
+        lines = self.lines[first : first + limit]
+        return replace(self, lines=tuple(line for line in lines if line.number is not None))
+
     def parts(self, line: Recorded) -> list[Recorded]:
         """The looks that were asked for a line, where it is no look itself."""
         if not line.parts:
@@ -127,7 +141,7 @@ class LedgerView:
         """A Polars frame, one row for each line; with `parts`, those of its parts after it."""
         import polars
 
-        schema = {name: getattr(polars, kind) for name, kind in _COLUMNS.items()}
+        schema = {name: getattr(polars, kind) for name, kind in LINE_COLUMNS.items()}
         return polars.DataFrame(self.to_dicts(parts=parts), schema=schema)
 
     def to_pandas(self, *, parts: bool = False) -> Any:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 from holdfast import require
@@ -70,14 +70,15 @@ WHOLE_RANGE = 0.5  # the half-width of an interval that says nothing
 _CONFIDENCE_LEVEL = 0.95
 _DESCRIBED_SHARE = 0.4
 _NONE_MISSING = lookup_log_weight(0, 0)
+_looked_up_weight = lru_cache(lookup_log_weight)  # every level of a ledger has it
 
 
 class Pots(NamedTuple):
     """The failure probability of all intervals, parted: described questions, what is kept for a
     statistic that is revealed at the end, and all others.
 
-    Of the last two `log_weight` is taken off: what was looked up at opening, if nothing else that no
-    value is missing. To described questions it says nothing, for their levels are those of texts.
+    Of the last two `log_weight` is taken off: what was looked up at opening, be it that no value is
+    missing. To described questions it says nothing, for their levels are those of texts.
     """
 
     confidence_level: float
@@ -118,9 +119,10 @@ def _require_share(described: Describing, share: float) -> None:
         )
 
 
-# Of new ledgers: differences of two groups' shares by the law of both counts, and arms of a design
-# by one bet. A better rule of an event that has one gets the next number.
-RULES = 2
+# Of new ledgers. 2: differences of two groups' shares by the law of both counts, and arms of a
+# design by one bet. 3: means of alike rows by bets in an order too. A better rule of an event that
+# has one gets the next number.
+RULES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,7 +292,7 @@ class Terms:
     def pots(self) -> Pots:
         """The failure probability, parted."""
         shares = self.described_share, self.reveal_share
-        weight = 0.0 if self.looked_up is None else lookup_log_weight(*self.looked_up)
+        weight = 0.0 if self.looked_up is None else _looked_up_weight(*self.looked_up)
         return Pots(self.confidence_level, *shares, weight)
 
     @property

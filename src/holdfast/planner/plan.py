@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, get_args, overload
 from holdfast import require
 from holdfast.data.design import NO_DESIGN
 from holdfast.data.sampling import Declared, Independent, Sampling, sampling_of
+from holdfast.did_you_mean import checks_arguments
 from holdfast.errors import InvalidArgument, ToleranceTooTight
 from holdfast.mechanisms.auto import CONTENDERS
 from holdfast.mechanisms.catalogue import methods
@@ -211,6 +212,7 @@ def plan(
     described: Describing | None = None,
     described_share: float | None = None,
 ) -> GatePlan: ...
+@checks_arguments("plan")
 def plan(
     *,
     rows: int | None = None,
