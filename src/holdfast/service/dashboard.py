@@ -301,8 +301,9 @@ async def answers_picture(
         return list(holdout.ledger), holdout.opening.terms, holdout.schema
 
     lines, terms, schema = await service.served(dataset, session.token).read(read)
-    picture = partial(answers_chart, dataset, lines[-_DRAWN:], terms, schema)
-    return await svg_reply(picture, dark=dark)
+    return await svg_reply(
+        lambda: answers_chart(dataset, lines[-_DRAWN:], terms, schema), dark=dark
+    )
 
 
 @dashboard.get("/data/{dataset}/promise")

@@ -240,8 +240,8 @@ async def answer_file(
         return Response(csv_of([plain]), media_type="text/csv; charset=utf-8", headers=named)
     if await _is_veiled(dataset, service, session):
         raise rejection(403, "the picture names those who submitted; the standings do not.")
-    terms = await served.read(lambda holdout: holdout.opening.terms)
-    picture = await svg_reply(lambda: answers_chart(dataset, [line], terms))
+    opening = await served.read(lambda holdout: holdout.opening)
+    picture = await svg_reply(lambda: answers_chart(dataset, [line], opening.terms, opening.schema))
     picture.headers.update(named)
     return picture
 
