@@ -75,7 +75,7 @@ def test_questions_an_error_a_refusal_and_a_token(
         assert "The promise is intact" in page.inner_text("main")
         assert "bits" in put(LATE, "What would it cost?")
         for n in range(questions):
-            assert f"question {n + 1} " in put(f"avg(x > {10 * n})", why="exploring")
+            assert "95 % sure" in put(f"avg(x > {10 * n})", why="exploring")
         assert "did you mean" in put("avg(lat)")
         assert "Refused" in put("avg(x > 5)", half_width="0.0001")
         assert fits()

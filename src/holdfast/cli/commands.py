@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 import textwrap
@@ -18,6 +19,7 @@ from holdfast.errors import InvalidArgument
 
 __all__ = [
     "Json",
+    "Verbose",
     "app",
     "field",
     "indented",
@@ -39,9 +41,13 @@ app = typer.Typer(
     "Protect a table: holdfast init hold.parquet --name flights --questions 500",
 )
 
+_VARIABLE = "HOLDFAST_SECRET"
 _SECRET: ContextVar[str | None] = ContextVar("secret", default=None)
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+Verbose = Annotated[
+    bool, typer.Option("--verbose", help="With bits, number, cost, level and receipt.")
+]
 
 
 def _version(wanted: bool) -> None:
@@ -58,7 +64,7 @@ def _main(
         str | None,
         typer.Option(
             metavar="FILE",
-            envvar="HOLDFAST_SECRET",
+            envvar=_VARIABLE,
             help="The ledger's secret, if it is not beside the ledger.",
         ),
     ] = None,
@@ -66,7 +72,20 @@ def _main(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
+    if secret is not None and os.environ.get(_VARIABLE) != secret:
+        _require_file(secret)
     _SECRET.set(secret)
+
+
+def _require_file(secret: str) -> None:
+    """Refuse a secret that is typed."""
+    from holdfast.ledger.secret import secret_itself
+
+    if secret_itself(secret) is not None:
+        raise InvalidArgument(
+            "--secret is a secret itself, and others can read what is typed here; give its file, "
+            f"or put it into the environment as {_VARIABLE}."
+        )
 
 
 def secret_file() -> str | None:

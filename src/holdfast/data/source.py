@@ -115,8 +115,8 @@ def files_of(data: object) -> list[Path]:
             files = [each for each in files if each.suffix.lower() in _PARQUET]
     except (OSError, ValueError) as error:
         raise InvalidArgument(
-            f"data is {str(data)!r}, which cannot be the name of a file ({error}); give a path or "
-            "a glob of files that exist."
+            f"data is {str(data)!r}, which cannot be the name of a file ({error}); give the path "
+            "of a file."
         ) from None
     if not files:
         fault = "is a folder without Parquet files" if folder else "names no file"

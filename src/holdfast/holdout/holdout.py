@@ -56,6 +56,7 @@ class Holdout(Verbs):
             )
         super().__init__(desk, frame_kind)
         self._reopens_by = source  # what `open` needs to open it again; None for rows in memory
+        self._view: tuple[object, LedgerView | None] = (None, None)  # as of which entry
 
     @property
     def opening(self) -> Opening:
@@ -95,7 +96,12 @@ class Holdout(Verbs):
         from holdfast.ledger.view import view_of
 
         with self._desk.store.guard:
-            return view_of(self._desk.refresh(), self._desk.budget().together)
+            transcript, together = self._desk.refresh(), self._desk.budget().together
+            newest, (shown, view) = (transcript.count, transcript.head, together), self._view
+            if view is None or shown != newest:
+                view = view_of(transcript, together)
+                self._view = newest, view
+            return view
 
     @property
     def columns(self) -> list[AttachedColumn]:
@@ -131,10 +137,18 @@ class Holdout(Verbs):
 
     @takes()
     def promote(
-        self, name: str, *, why: str | None = None, asked_by: str | None = None
+        self,
+        name: str,
+        *,
+        why: str | None = None,
+        asked_by: str | None = None,
+        instead_of: str | None = None,
     ) -> Promotion:
-        """Name the column that others are compared with from now on; the ledger keeps it."""
-        return promote_column(self._desk, name, why, asked_by)
+        """Name the column that others are compared with from now on; the ledger keeps it.
+
+        It is refused unless `instead_of`, where that is given, is the incumbent until now.
+        """
+        return promote_column(self._desk, name, why, asked_by, instead_of)
 
     @property
     def incumbent(self) -> str | None:
@@ -142,6 +156,12 @@ class Holdout(Verbs):
         self._desk.refresh()
         last = self._desk.transcript.attached.incumbent
         return None if last is None else last.name
+
+    @property
+    def promotions(self) -> list[Promotion]:
+        """Who was promoted, in order."""
+        with self._desk.store.guard:
+            return list(self._desk.refresh().attached.promotions)
 
     def differing(self, one: str, other: str) -> float:
         """The share of rows in which two submitted columns differ: public and free."""
@@ -275,7 +295,8 @@ class Holdout(Verbs):
             budget = self.budget
         except LedgerUnavailable as error:
             return [str(error)]
-        return [f"{self.rows:,} rows", width_in_units(self.opening), *budget.facts]
+        width = [] if budget.terms.describes else [width_in_units(self.opening)]
+        return [f"{self.rows:,} rows", *width, *budget.facts]
 
     def __deepcopy__(self, memo: object = None) -> Self:
         return self

@@ -115,10 +115,10 @@ def open(
 
     `data` is a pandas, Polars or pyarrow table, a path or glob of CSV or Parquet files, a DuckDB
     relation or file (with `table`), or the address of a PostgreSQL database (with `table`). The
-    `ledger` is a file (default: NAME.ledger), or rows of such a database, by an address such as
-    postgresql://USER@HOST/DATABASE?ledger=NAME. An existing one is resumed, with the same data or,
-    to look at it, with none; `secret` is the file of its secret, if that is elsewhere. For a new
-    one:
+    `ledger` is a file (default: NAME.ledger), rows of such a database, by an address such as
+    postgresql://USER@HOST/DATABASE?ledger=NAME, or a branch: git:REMOTE/BRANCH. An existing
+    one is resumed, with the same data or, to look at it, with none; `secret` is the file of its
+    secret, if that is elsewhere. For a new one:
 
     * `tolerance`: the promised half-width as a fraction of each statistic's range (default: what
       the mechanism allows for so many `questions`, or 0.05);
@@ -227,7 +227,7 @@ def open(
     again = {
         "data": data,
         "ledger": home.address,
-        "secret": secret,
+        "secret": None if isinstance(home.secret, bytes) else secret,
         "train": train,
         "guesser": guesser,
         "table": table,
@@ -367,8 +367,8 @@ def _with_missing(
     told = [name for name in missing if name in searched]
     if told and request.private:
         raise InvalidArgument(
-            f"{listed(told)} {'has' if len(told) == 1 else 'have'} rows without a value, and nothing "
-            "of a private table is looked up; declare it: "
+            f"{listed(told)} {'has' if len(told) == 1 else 'have'} rows without a value, and "
+            "nothing of a private table is looked up; declare it: "
             f"schema={{{told[0]!r}: {{'never_null': False}}}}."
         )
     nullable = dict.fromkeys([*missing, *(each for each in in_training if each not in declared)])

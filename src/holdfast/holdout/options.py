@@ -185,7 +185,7 @@ class AskOptions(_Restricting, _Judging, _Width, _Keeping, _Signing, total=False
     discover: Annotated[
         bool,
         VerbOption(
-            "Find the groups in the protected rows. This ends asks and checks for good; described "
+            "Find the groups in the protected rows. This ends asks and checks for good; text "
             "questions stay."
         ),
     ]
@@ -244,7 +244,7 @@ class GuessField(TypedDict, total=False):
 class PromiseOptions(TypedDict, total=False):
     """What is promised, and of which rows: parameters of `open` by themselves."""
 
-    questions: Annotated[int | None, VerbOption("How many will be asked; left out: open.", "N")]
+    questions: Annotated[int | None, VerbOption("How many will be asked; left out: no limit.", "N")]
     tolerance: Annotated[
         float | None, VerbOption("Promised half-width, as a part of the range: 0.025.", "X")
     ]
@@ -325,11 +325,9 @@ class TableFormOptions(TypedDict, total=False):
 class DeclareOptions(TableFormOptions, total=False):
     """What else may be declared, once, when a ledger is made; `open` says more of each."""
 
-    surprises: Annotated[
-        int | None, VerbOption("Guesses expected to be refuted, of those questions.", "N")
-    ]
+    surprises: Annotated[int | None, VerbOption("Wrong guesses expected, of those questions.", "N")]
     candidates: Annotated[
-        int | None, VerbOption("How many will be gated, at most; left out: open.", "N")
+        int | None, VerbOption("How many will be gated, at most; left out: no limit.", "N")
     ]
     design: Annotated[
         Sequence[str] | None,

@@ -270,7 +270,7 @@ class Verbs:
         at nothing.
 
         To `discover` the groups of a question, or its `top` largest ones, the protected rows are
-        looked at: that ends asks and checks for good, and described questions stay.
+        looked at: that ends asks and checks for good, and text questions stay.
         """
         terms, question = CallTerms.of(options), self._worded(question, options, by)
         discover, top = options.get("discover", False), options.get("top")
@@ -346,8 +346,8 @@ class Verbs:
     def gate(self, question: Question, **options: Unpack[GateOptions]) -> Answer:
         """Is it shown to be more than `at_least`, or less than `at_most`?
 
-        *Shown* claims that side; *not shown* says nothing, and is nearly free. `differing` is as
-        for `check`; of two columns that were attached with their values it is known.
+        *Shown* claims that side; *not shown* leaves it open, and costs almost nothing. `differing`
+        is as for `check`; of two columns that were attached with their values it is known.
 
         A forecast shows more: `dev` is how a difference came out on other rows (how many of them
         better, how many worse, and how many in all; or the scores of both, in order or by item),

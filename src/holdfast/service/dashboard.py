@@ -18,6 +18,7 @@ from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Re
 from holdfast.boards.leaderboard import Leaderboard
 from holdfast.boards.standings import Standing
 from holdfast.errors import HoldfastError, InvalidArgument
+from holdfast.holdout.answer import Answer
 from holdfast.holdout.charts import answers_chart, plan_chart, svg_of
 from holdfast.holdout.holdout import Holdout
 from holdfast.ledger.audit import audit as run_audit
@@ -26,6 +27,7 @@ from holdfast.ledger.identity import protected_rows
 from holdfast.mechanisms.terms import Terms
 from holdfast.planner.plan import plan as make_plan
 from holdfast.planner.table import Plan
+from holdfast.question.columns import Schema
 from holdfast.service.access import Caller, Serving, client_of, service_of, veil_for
 from holdfast.service.data_set import BODIES, PICTURES, REPORTS, Asking, Reply, Service, run_in
 from holdfast.service.edge import CONTENT_POLICY
@@ -301,13 +303,13 @@ async def ledger_file(dataset: str, service: Serving, session: Signed) -> Respon
 async def answers_picture(dataset: str, service: Serving, session: Signed) -> Response:
     """The newest answers with their intervals."""
 
-    def read(holdout: Holdout) -> tuple[list[Recorded], Terms]:
+    def read(holdout: Holdout) -> tuple[list[Recorded], Terms, Schema]:
         if veil_for(session.token, holdout).hides:
             raise rejection(403, "the picture names those who submitted; the standings do not.")
-        return list(holdout.ledger), holdout.opening.terms
+        return list(holdout.ledger), holdout.opening.terms, holdout.schema
 
-    lines, terms = await service.served(dataset, session.token).read(read)
-    return await svg_reply(lambda: answers_chart(dataset, lines[-_DRAWN:], terms))
+    lines, *declared = await service.served(dataset, session.token).read(read)
+    return await svg_reply(lambda: answers_chart(dataset, lines[-_DRAWN:], *declared))
 
 
 @dashboard.get("/data/{dataset}/promise")
@@ -456,7 +458,8 @@ def _require_custodian(session: PageSession) -> None:
 
 def _shown(reply: Reply) -> dict[str, Any]:
     """A reply as a page shows it: one answer in words, or a table of them."""
-    return {"text": str(reply), "question": reply.question, "rows": group_rows(reply)}
+    question = reply.name if isinstance(reply, Answer) else reply.question
+    return {"text": str(reply), "question": question, "rows": group_rows(reply)}
 
 
 # The page of a leaderboard: its standings, and a form to submit a file.

@@ -14,6 +14,7 @@ from holdfast.question.text import identifier
 from holdfast.service.data_set import dataset_kind
 from holdfast.service.tokens import Token
 from holdfast.service.wire import ledger_told
+from holdfast.statistics.names import short_name
 from holdfast.theory.base.intervals import Interval
 from holdfast.wording import percent, plural
 
@@ -69,7 +70,10 @@ def lines_shown(
     pairs = zip(view, view.to_dicts(), strict=True)
     newest = [pair for pair in pairs if pair[0].is_gate or not gates][::-1][first : first + many]
     lines = ledger_told([facts for _, facts in newest], reader, holdout)
-    return [_line(line, facts) for (line, _), facts in zip(newest, lines, strict=True)]
+    return [
+        _line(line, {**facts, "question": short_name(facts["question"], view.schema)})
+        for (line, _), facts in zip(newest, lines, strict=True)
+    ]
 
 
 def _line(line: Recorded, facts: Mapping[str, Any]) -> dict[str, Any]:
