@@ -118,7 +118,7 @@ def _run(app: Typer) -> int | None:
     """Run the app; what was typed wrongly is said with what was meant, and an example."""
     from typer import Abort, BadParameter
 
-    usage_error = cast(type[Exception], BadParameter.__base__)  # which has no name of Typer's own
+    usage_error = cast("type[Exception]", BadParameter.__base__)  # which has no name of Typer's own
     try:
         code: int | None = app(standalone_mode=False)
     except Abort:
