@@ -269,7 +269,7 @@ def test_what_is_planned_for_so_many_units_is_what_a_table_of_them_gets(
         questions=20,
         surprises=2,
     ) as holdout:
-        width = planned["guess and check, 2 surprises"].half_width
+        width = planned["guess and check, 2 wrong guesses"].half_width
         checks = [
             holdout.check(f"avg(ill or unit < -{number})", 0.5, tolerance=width)
             for number in range(18)

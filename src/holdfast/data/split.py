@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from holdfast import require
 from holdfast.data.fingerprint import mixed
+from holdfast.did_you_mean import checks_arguments
 from holdfast.errors import InvalidArgument
 from holdfast.question.columns import no_column
 
@@ -18,6 +19,7 @@ __all__ = ["split"]
 _Frame = TypeVar("_Frame")
 
 
+@checks_arguments("split")
 def split(
     data: _Frame, test_size: float = 0.5, random_state: int = 0, *, by: str | None = None
 ) -> tuple[_Frame, _Frame]:

@@ -115,10 +115,10 @@ def open(
 
     `data` is a pandas, Polars or pyarrow table, a path or glob of CSV or Parquet files, a DuckDB
     relation or file (with `table`), or the address of a PostgreSQL database (with `table`). The
-    `ledger` is a file (default: NAME.ledger), or rows of such a database, by an address such as
-    postgresql://USER@HOST/DATABASE?ledger=NAME. An existing one is resumed, with the same data or,
-    to look at it, with none; `secret` is the file of its secret, if that is elsewhere. For a new
-    one:
+    `ledger` is a file (default: NAME.ledger), rows of such a database, by an address such as
+    postgresql://USER@HOST/DATABASE?ledger=NAME, or a branch: git:REMOTE/BRANCH. An existing
+    one is resumed, with the same data or, to look at it, with none; `secret` is the file of its
+    secret, if that is elsewhere. For a new one:
 
     * `tolerance`: the promised half-width as a fraction of each statistic's range (default: what
       the mechanism allows for so many `questions`, or 0.05);
@@ -227,7 +227,7 @@ def open(
     again = {
         "data": data,
         "ledger": home.address,
-        "secret": secret,
+        "secret": None if isinstance(home.secret, bytes) else secret,
         "train": train,
         "guesser": guesser,
         "table": table,
@@ -319,7 +319,7 @@ def _opening(
     """The first entry of a new ledger, but for the fingerprint, which needs the secret."""
     if sample.n < 2:
         raise InvalidArgument("the table has 1 row; a holdout needs at least 2.")
-    schema = _declared(sample.types, request.schema, columns_with_missing(sample, sample.types))
+    schema, looked_up = _with_missing(sample, training, request)
     schema = schema.with_family(**request.families)
     if training is not None:
         schema = schema.learn(learnt_values(training, _uncategorised(schema)))
@@ -329,7 +329,7 @@ def _opening(
     design = design_of(sample, declared.design or (), sampling)
     _require_public(sample, declared)
     drawn = randomised_of(sample, declared.randomised, declared.arm, declared.within)
-    wanted = declared.terms(sample.n, sampling, design, _describing(request), drawn)
+    wanted = declared.terms(sample.n, sampling, design, _describing(request), drawn, looked_up)
     kind, why = _choice(request, wanted)
     planned = planned_for(kind, wanted, request.options, schema)
     terms = planned.terms(wanted)
@@ -350,11 +350,37 @@ def _opening(
     return opening
 
 
+def _with_missing(
+    sample: Sample, training: Sample | None, request: _OpenRequest
+) -> tuple[Schema, tuple[int, int]]:
+    """The declared schema with the columns that hold missing values, and how many of how many were
+    looked up for that, which is counted: not those that were declared or are public, nor those that
+    miss values in training rows.
+    """
+    declared = Schema(sample.types).declare(request.schema).never_null
+    missing = columns_with_missing(sample, sample.types)
+    shared = () if training is None else sample.types.keys() & training.types.keys()
+    in_training = columns_with_missing(training, sorted(shared)) if training else []
+    public = (*(request.declarations.design or ()), *(request.declarations.public or ()))
+    known = {*declared, *in_training, *public, request.declarations.key}
+    searched = [name for name, kind in sample.types.items() if kind.kind and name not in known]
+    told = [name for name in missing if name in searched]
+    if told and request.private:
+        raise InvalidArgument(
+            f"{listed(told)} {'has' if len(told) == 1 else 'have'} rows without a value, and "
+            "nothing of a private table is looked up; declare it: "
+            f"schema={{{told[0]!r}: {{'never_null': False}}}}."
+        )
+    nullable = dict.fromkeys([*missing, *(each for each in in_training if each not in declared)])
+    looked_up = (0, 0) if request.private else (len(searched), len(told))
+    return _declared(sample.types, request.schema, nullable), looked_up
+
+
 def _declared(types: Mapping[str, ColumnType], written: Any, with_missing: Iterable[str]) -> Schema:
     """The declared schema as a ledger writes it: favourites by their canonical texts.
 
-    It says of the columns that hold missing values that they may be missing: like the types of
-    columns this is public. Refused where one was declared never to be.
+    It says of the columns that hold missing values that they may be missing, which is public.
+    Refused where one was declared never to be.
     """
     schema, nullable = Schema(types).declare(written), list(with_missing)
     wrong = [name for name in nullable if schema.never_null.get(name, False)]

@@ -20,7 +20,7 @@ from holdfast.mechanisms.catalogue import kind_of
 from holdfast.mechanisms.mechanism import ForecastGrounds, Wish, about
 from holdfast.question.expression import ColumnType
 from holdfast.question.parse import reads_alike
-from holdfast.statistics.bind import Question, bind, read_question
+from holdfast.statistics.bind import Question, bind, read_question, require_likely_values
 from holdfast.statistics.bits import Prior
 from holdfast.statistics.derived import Difference, Paired, Play, Subquestion, Total, is_single
 from holdfast.statistics.description import (
@@ -29,7 +29,7 @@ from holdfast.statistics.description import (
     described_answer,
     reads_as_written,
 )
-from holdfast.statistics.entry import Bound, TableCall
+from holdfast.statistics.entry import Bound, Call, TableCall
 from holdfast.statistics.labelled import GroupsOf, Labelled, labelled
 from holdfast.statistics.player import play_of
 from holdfast.statistics.scores import BalancedAccuracy
@@ -183,6 +183,8 @@ def _bound(
     text: str | None,
 ) -> Bound | Labelled:
     call = as_named(question)
+    if isinstance(call, Call | TableCall):
+        require_likely_values(call, desk.table)
     if isinstance(call, TableCall):
         together = call.name == "distribution"
         bound = partial(_one_bound, desk, describe=describe, together=together)
@@ -205,7 +207,7 @@ def one_answer_of(found: Bound | Labelled) -> Bound:
     if isinstance(found, Labelled):
         raise InvalidQuestion(
             "A histogram, a distribution and by= groups are many answers; ask for them by "
-            "themselves."
+            "themselves, or for one group with where=."
         )
     return found
 

@@ -382,6 +382,11 @@ class Transcript:
             EVENT + event, partial(look_at, self._batch), lambda: self._events.get(event, ())
         )
 
+    @property
+    def describes(self) -> bool:
+        """Whether there is a look at any event."""
+        return self.account.described > 0
+
     def told_of(self, question: str) -> Sequence[Recorded]:
         """Composite lines of a question, with those that a checkpoint folded."""
         return self._filed(question, told_line, lambda: self._told.get(question, ()))

@@ -237,7 +237,7 @@ def _plain(fact: Any) -> Any:
 
 
 _REFUSAL = (
-    "this ledger was opened for described questions only (described_share=1): text over the "
+    "this ledger was opened for text questions only (described_share=1): text over the "
     "table's own columns, without a half-width. Open one with a smaller described_share to ask "
     "anything else."
 )
@@ -288,13 +288,13 @@ def _plan(wanted: Terms, options: Mapping[str, Any]) -> Planned:
 
 DESCRIBED_ONLY = MechanismKind(
     name="described only",
-    summary="Nothing but described questions, with all of the failure probability for them.",
+    summary="Nothing but text questions, with all of the failure probability for them.",
     needs="Questions that are text over the table's own columns.",
     promises="Theorem O.",
     theorem=None,
     method=None,
     plan=_plan,
     build=lambda _terms, _parameters: DescribedOnly(),
-    refuses_checks="it was opened for described questions only.",
+    refuses_checks="it was opened for text questions only.",
     beside_described=True,
 )

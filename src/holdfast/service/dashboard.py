@@ -26,6 +26,7 @@ from holdfast.ledger.identity import protected_rows
 from holdfast.mechanisms.terms import Terms
 from holdfast.planner.plan import plan as make_plan
 from holdfast.planner.table import Plan
+from holdfast.question.columns import Schema
 from holdfast.service.access import Caller, Serving, client_of, service_of, veil_for
 from holdfast.service.data_set import BODIES, PICTURES, REPORTS, Service, run_in
 from holdfast.service.edge import CONTENT_POLICY
@@ -294,13 +295,13 @@ async def answers_picture(
 ) -> Response:
     """The newest answers with their intervals."""
 
-    def read(holdout: Holdout) -> tuple[list[Recorded], Terms]:
+    def read(holdout: Holdout) -> tuple[list[Recorded], Terms, Schema]:
         if veil_for(session.token, holdout).hides:
             raise rejection(403, "the picture names those who submitted; the standings do not.")
-        return list(holdout.ledger), holdout.opening.terms
+        return list(holdout.ledger), holdout.opening.terms, holdout.schema
 
-    lines, terms = await service.served(dataset, session.token).read(read)
-    return await svg_reply(lambda: answers_chart(dataset, lines[-_DRAWN:], terms), dark=dark)
+    lines, *declared = await service.served(dataset, session.token).read(read)
+    return await svg_reply(lambda: answers_chart(dataset, lines[-_DRAWN:], *declared), dark=dark)
 
 
 @dashboard.get("/data/{dataset}/promise")

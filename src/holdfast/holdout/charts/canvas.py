@@ -34,7 +34,8 @@ def require_file(path: str | Path) -> Path:
     target = require.file("the chart's file", path)
     if target.suffix.lower() not in _FORMATS:
         raise InvalidArgument(
-            f"the chart's file is {str(path)!r}; its name must end in {', '.join(_FORMATS)}."
+            f"the chart's file is {str(path)!r}; its name must end in {', '.join(_FORMATS)}, such "
+            f"as {target.stem}.svg."
         )
     if not target.parent.is_dir():
         raise InvalidArgument(
