@@ -16,8 +16,9 @@ from holdfast.data.sampling import Independent
 from holdfast.ledger import attachments, entries, leaderboards as boards, untried
 from holdfast.ledger.attachments import AttachedColumn, Promotion, ValuesKept
 from holdfast.ledger.dictionaries import Dictionary
-from holdfast.ledger.entries import Asked, Opening, Request, closing, retirement, revelation
+from holdfast.ledger.entries import Asked, Request, closing, retirement, revelation
 from holdfast.ledger.leaderboards import BoardTerms, TurnedAway
+from holdfast.ledger.opening import Opening
 from holdfast.ledger.untried import Untried
 from holdfast.mechanisms.mechanism import Offer, Release
 from holdfast.mechanisms.terms import Terms

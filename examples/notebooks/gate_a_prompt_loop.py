@@ -170,7 +170,7 @@ pl.DataFrame(
 )
 
 # %% [markdown]
-# A no costs next to nothing: after ninety-nine of them the hundredth candidate needs hardly more than the first. A *promotion* costs more, since it tells more
+# A failed candidate costs almost nothing: after ninety-nine of them the hundredth candidate needs hardly more than the first. A *promotion* costs more, since it tells more
 # about the items, and after ten of them it takes a large gain to get through. Then it is time for fresh items.
 #
 # ## In continuous integration

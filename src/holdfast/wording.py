@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import math
 
-__all__ = ["among_rows", "missing_rows", "nth_candidate", "percent", "plural", "sure", "upwards"]
+__all__ = [
+    "among_rows",
+    "missing_rows",
+    "nth_candidate",
+    "percent",
+    "plural",
+    "points",
+    "sure",
+    "upwards",
+]
 
 
 def plural(number: int, singular: str, many: str | None = None) -> str:
@@ -55,3 +64,11 @@ def upwards(width: float) -> str:
 def sure(level: float) -> str:
     """all answers together 95 % sure."""
     return f"all answers together {percent(level)} sure"
+
+
+def points(gain: float) -> str:
+    """0.02984 as 3 points: two digits, rounded up, so that what is said is enough."""
+    if gain <= 0.0:
+        return "0 points"
+    unit = 10.0 ** (math.floor(math.log10(100 * gain)) - 1)
+    return f"{math.ceil(100 * gain / unit - 1e-9) * unit:.2g} points"

@@ -106,7 +106,7 @@ def test_the_page_says_every_answer_and_limit(session: Path) -> None:
     assert "team 7" in page
     for status in {line["status"] for line in facts["answers"] if line["part_of"] is None}:
         assert f"<i>{status}</i>: " in page
-    assert "only described questions are answered" in page
+    assert "only text questions are answered" in page
 
 
 # What was changed is found, and the place is told ------------------------------------------------

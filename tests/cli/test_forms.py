@@ -146,7 +146,9 @@ def test_types_are_those_of_training_rows(folder: Path) -> None:
     """An age of 3.5 makes the column a float, in rows that nobody protects."""
     visits(folder / "train.csv", age="3.5", first=10_000)
     done = holdfast("init", "visits.csv", *FORM, "--train", "train.csv", cwd=folder)
-    assert "  age   float; may be missing\n" in done.stdout, done.stderr
+    assert "  age   float; 0 to 87 (learnt from training rows); may be missing\n" in done.stdout, (
+        done.stderr
+    )
     assert "Types are those of train.csv" in done.stdout
     assert "2 values: 'A', 'B' (learnt from training rows)" in done.stdout
     guess = ("--guess-from", "train.csv", "--tolerance", "0.3")

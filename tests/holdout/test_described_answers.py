@@ -102,7 +102,11 @@ def test_explain_names_the_theorem_the_levels_and_the_pots(exact: Holdout) -> No
     assert "Failure probability: 5 %, of it 2 % for text questions and 3 % for all" in told
     for look, method in zip(
         exact.ledger.looks,
-        ("Clopper and Pearson's interval", "bets on the mean", "bets on squared deviations"),
+        (
+            "Clopper and Pearson's interval",
+            "bets on the mean, without and in an order of the rows",
+            "bets on squared deviations",
+        ),
         strict=True,
     ):
         assert look.rule is not None

@@ -344,7 +344,7 @@ def test_two_columns_in_a_table(flights: holdfast.Holdout) -> None:
     head, first, *_ = str(groups).splitlines()
     assert head.split() == ["origin", "month", "n", "value", "interval"]
     assert first.split()[:2] == ["EWR", "1"]
-    assert "says nothing" in str(groups)
+    assert "no information" in str(groups)
     assert groups._repr_html_().count("<tr>") == 17
     with pytest.raises(InvalidArgument, match="there is no group"):
         _ = groups["JFK"]

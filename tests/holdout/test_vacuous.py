@@ -117,8 +117,8 @@ def test_a_table_of_groups_says_which_say_nothing(tmp_path: Path) -> None:
         assert frame["value"].null_count() == 1
         (line,) = [each for each in str(groups).splitlines() if each.startswith("ZZZ")]
         assert line.split()[1] == "-"
-        assert line.endswith("says nothing")
-        assert "<td>-</td><td>[0, 1]</td><td>says nothing</td>" in groups._repr_html_()
+        assert line.endswith("no information")
+        assert "<td>-</td><td>[0, 1]</td><td>no information</td>" in groups._repr_html_()
 
 
 @pytest.mark.parametrize(("side", "end"), [("at_most", 180), ("at_least", -60)])

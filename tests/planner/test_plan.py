@@ -199,7 +199,7 @@ def test_a_declared_tail_can_be_planned_with() -> None:
 def test_a_plan_reads_well() -> None:
     plan = holdfast.plan(rows=163_673, questions=500, described="off")
     text = str(plan)
-    assert text.startswith("Plan: 163,673 rows, 500 questions, nothing described")
+    assert text.startswith("Plan: 163,673 rows, 500 questions, no text questions")
     assert "all answers together 95 % sure" in text
     assert "NOT valid when questions follow answers" in text
     assert sum(line.startswith("* ") for line in text.splitlines()) == 2
@@ -389,7 +389,7 @@ def test_where_no_mechanism_can_described_questions_are_left() -> None:
     for declared in ({"questions": 10_000}, {"questions": 10, "described_share": 1.0}):
         plan = holdfast.plan(rows=1_000, **declared)
         assert plan.recommended.name == "described, 50 bits"
-        assert "any number of questions" in plan.reason
+        assert "no limit on questions" in plan.reason
     with pytest.raises(ToleranceTooTight):
         holdfast.plan(rows=1_000, questions=10_000, described="off")
 

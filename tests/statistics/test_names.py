@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -13,7 +14,9 @@ from holdfast.question.expression import ColumnType
 from holdfast.statistics.names import short_name
 from tests.holdout.tables import opened
 
-FACTS = {"schema": {"delay": (-60, 180), "Other one": (0, 9), "whole": (0, 20), "p": (0, 1)}}
+FACTS: dict[str, Any] = {
+    "schema": {"delay": (-60, 180), "Other one": (0, 9), "whole": (0, 20), "p": (0, 1)}
+}
 ROWS = pl.DataFrame(
     {
         "delay": [float(place % 90) for place in range(600)],

@@ -80,7 +80,8 @@ BudgetTold = _picked(
     "BudgetTold",
     "What is left, and what is promised.",
     BudgetReply,
-    "described asked questions_left checks surprises surprises_left nats closed promise text",
+    "described asked questions_left checks surprises surprises_left candidates_left next_gate nats "
+    "closed promise text",
 )
 
 

@@ -12,7 +12,7 @@ import importlib
 import json
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from holdfast.did_you_mean import (
     COMMANDS_ELSEWHERE,
@@ -118,7 +118,8 @@ def _run(app: Typer) -> int | None:
     """Run the app; what was typed wrongly is said with what was meant, and an example."""
     from typer import Abort, BadParameter
 
-    (usage_error,) = (each for each in BadParameter.__mro__ if each.__name__ == "UsageError")
+    named = [each for each in BadParameter.__mro__ if each.__name__ == "UsageError"]
+    usage_error = cast("type[Exception]", named[0])
     try:
         code: int | None = app(standalone_mode=False)
     except Abort:
@@ -146,7 +147,7 @@ def _explain_usage(error: Any) -> None:
             flags = [flag for each in command.params for flag in each.opts if flag[:2] == "--"]
             known = [flag.lstrip("-").replace("-", "_") for flag in flags]
             hint, error.possibilities = option_meant(name, known, typed=True), None
-    elif hasattr(command, "commands"):
+    elif command is not None and hasattr(command, "commands"):
         word = _command_of(sys.argv[1:])
         name = COMMANDS_ELSEWHERE.get(word) or next(iter(near_names(word, COMMANDS)), None)
         hint = f"did you mean holdfast {name or '-h'}?"

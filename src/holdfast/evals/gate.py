@@ -6,7 +6,6 @@ or a digest, never by their content. Who is shown to be better is better; who is
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
@@ -25,7 +24,6 @@ from holdfast.question.bounds import Range
 from holdfast.question.expression import ValueKind
 from holdfast.question.parse import parse_row
 from holdfast.question.text import identifier, numeral, text_of
-from holdfast.theory.leakage.gates import gate_gain
 
 if TYPE_CHECKING:
     from holdfast.holdout.answer import Answer
@@ -275,10 +273,10 @@ class EvalGate:
     def _next_gain(self, scorer: str | None, differing: float) -> float | None:
         """The gain that the next comparison shows 4 times in 5 without a forecast, if scores are
         right or wrong and as many of them differ."""
-        level, _ = self.levels
-        if self._ranges[scorer] is not None or level <= 0.0:
+        if self._ranges[scorer] is not None:
             return None
-        return gate_gain(self.holdout.rows, min(1.0, differing), math.log(min(1.0, level)))
+        gate = self.holdout.budget.next_gate(min(1.0, differing))
+        return None if gate is None else gate.gain
 
     def _is_of_population(self, answer: Answer) -> bool:
         """Whether an answer is about the population that the items are drawn from."""

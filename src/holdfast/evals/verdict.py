@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 from holdfast.ledger.entries import Recorded
-from holdfast.wording import nth_candidate, plural
+from holdfast.wording import nth_candidate, plural, points
 
 if TYPE_CHECKING:
     from holdfast.evals.gate import EvalGate
@@ -96,8 +96,7 @@ class Verdict:
         skipped = "" if self.tried else ", so nothing was charged"
         said = [f"forecast {100 * self.forecast:.3g} %{skipped}"]
         if self.next_gain is not None:
-            gain = f"{100 * self.next_gain:.2g} points"
-            said.append(f"the next without a forecast shows {gain} 4 times in 5")
+            said.append(f"the next without a forecast shows {points(self.next_gain)} 4 times in 5")
         return said
 
     @property

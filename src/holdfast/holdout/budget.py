@@ -3,22 +3,32 @@
 from __future__ import annotations
 
 import html
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 from holdfast.holdout.question_kind import MEAN, QuestionKind, declared_kinds, part_stages
 from holdfast.ledger.dictionaries import Dictionary
 from holdfast.ledger.transcript import Transcript
+from holdfast.mechanisms.claims import CHECKS, GATES
 from holdfast.mechanisms.mechanism import Checker, Mechanism
 from holdfast.mechanisms.terms import Account, Terms
-from holdfast.wording import percent, plural
+from holdfast.theory.direct.paired_score import detectable_gain
+from holdfast.theory.leakage.gates import gate_gain
+from holdfast.wording import percent, plural, points
 
 if TYPE_CHECKING:
     from holdfast.mechanisms.privacy import Privacy
 
-__all__ = ["Budget", "LastBudget", "budget_of"]
+__all__ = ["Budget", "LastBudget", "NextGate", "budget_of", "gain_shown"]
+
+_DIFFERING = 0.05
+_POWER = 0.8  # 4 times in 5
+# Beyond so many rows the gain falls as their root, to a thousandth.
+_MOST_COUNTED = 1_000_000
+_LEAST_DETECTED = 1e-9
 
 
 @runtime_checkable
@@ -26,6 +36,22 @@ class _TellingPrivacy(Protocol):
     """A mechanism that may be private: it says what its answers reveal of any one row."""
 
     def privacy(self, account: Account) -> Privacy | None: ...
+
+
+class NextGate(NamedTuple):
+    """What the next gate can show without a forecast: the least true `gain` that is shown with
+    probability `power` where `differing` of the rows, which are alike, differ; None: no gain."""
+
+    gain: float | None
+    differing: float
+    power: float
+    level: float
+
+    def __str__(self) -> str:
+        rows = f"{100 * self.differing:.3g} % differing rows"
+        if self.gain is None:
+            return f"the next gate can show nothing on {rows}"
+        return f"the next gate can show a gain of {points(self.gain)} on {rows}, 4 times in 5"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +70,7 @@ class Budget:
     why: str | None = None
     searches: tuple[Dictionary, ...] = ()
     kinds: Sequence[QuestionKind] = (MEAN,)
-    _counted: dict[str, int] = field(default_factory=dict, compare=False, repr=False)
+    _counted: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def for_more_of(self, kinds: Sequence[QuestionKind]) -> Budget:
         """What is left for questions of these kinds; of none, for those that were declared."""
@@ -75,13 +101,13 @@ class Budget:
         """How many more questions can surely be asked at the declared tolerance."""
         if self.account.closed is not None:
             return 0
-        return self._once("questions", self._count_questions)
+        return int(self._once("questions", self._count_questions))
 
     def _count_questions(self) -> int:
         count = partial(self.mechanism.questions_left, self.terms, self.account)
         return min(count(part_stages(kind, self.terms)) for kind in self.kinds)
 
-    def _once(self, name: str, count: Callable[[], int]) -> int:
+    def _once(self, name: str, count: Callable[[], Any]) -> Any:
         """A number that takes as long to count as an answer does: not twice."""
         if name not in self._counted:
             self._counted[name] = count()
@@ -99,7 +125,7 @@ class Budget:
         like = partial(checker.surprises_left, self.terms, self.account)
         stages = [stage for kind in self.kinds for stage in part_stages(kind, self.terms)]
         profiles = dict.fromkeys(part.per_unit for stage in stages for part in stage)
-        return self._once("surprises", lambda: min(map(like, profiles)))
+        return int(self._once("surprises", lambda: min(map(like, profiles))))
 
     @property
     def candidates_left(self) -> int | None:
@@ -117,6 +143,17 @@ class Budget:
             if remaining is None
             else f"{plural(remaining, 'candidate')} left"
         )
+
+    def next_gate(self, differing: float = _DIFFERING) -> NextGate | None:
+        """What the next gate can show; None where it would be refused, or rows depend on others."""
+        if self.checker is not CHECKS or self.account.closed or not self.terms.independent:
+            return None
+        level, _ = GATES.levels(self.terms, self.account)
+        if level <= 0.0:
+            return None
+        rows = self.terms.rows
+        gain = self._once(f"gain on {differing}", lambda: gain_shown(rows, differing, level))
+        return NextGate(gain, differing, _POWER, level)
 
     @property
     def privacy(self) -> Privacy | None:
@@ -176,7 +213,7 @@ class Budget:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
-        privacy = self.privacy
+        privacy, gate = self.privacy, self.next_gate()
         return {
             "described": self.account.described,
             "asked": self.asked,
@@ -189,6 +226,7 @@ class Budget:
             "shown": self.account.shown,
             "candidates": self.terms.candidates,
             "candidates_left": self.candidates_left,
+            "next_gate": None if gate is None else gate._asdict(),
             "tolerance": self.terms.tolerance,
             "confidence_level": self.terms.confidence_level,
             "described_share": self.terms.described_share,
@@ -231,7 +269,9 @@ class Budget:
         if self.account.gates == 0 and self.terms.candidates is None:
             return []
         tried = f"{self.account.shown:,} of {plural(self.account.gates, 'candidate')} shown"
-        return [f"  gates: {tried}; {self.more_candidates}"]
+        gate = self.next_gate()
+        reach = "" if gate is None else f"; {gate}"
+        return [f"  gates: {tried}; {self.more_candidates}{reach}"]
 
     @property
     def _answered(self) -> str:
@@ -264,6 +304,17 @@ class Budget:
             None if self.why is None else f"chosen: {self.why}",
         ]
         return " · ".join(fact for fact in facts if fact is not None)
+
+
+def gain_shown(rows: int, differing: float, level: float) -> float | None:
+    """The least gain that is shown 4 times in 5; None if it is none on so few differing rows."""
+    n, log_p = min(rows, _MOST_COUNTED), math.log(min(1.0, level))
+    if level < _LEAST_DETECTED:
+        least = gate_gain(n, differing, log_p, _POWER)
+    else:  # the same to 1 %, without special functions
+        least = detectable_gain(n, differing, log_p, _POWER)
+    scaled = math.inf if least is None else least * math.sqrt(n / rows)
+    return scaled if scaled <= differing else None
 
 
 @dataclass(slots=True)

@@ -48,7 +48,6 @@ from holdfast.ledger.column_files import ColumnStore
 from holdfast.ledger.dictionaries import offered_again
 from holdfast.ledger.entries import (
     Asked,
-    Opening,
     Pending,
     Recorded,
     Request,
@@ -62,6 +61,7 @@ from holdfast.ledger.entries import (
 from holdfast.ledger.implied import Implications, Implied
 from holdfast.ledger.index import recall
 from holdfast.ledger.lock import retried
+from holdfast.ledger.opening import Opening
 from holdfast.ledger.store import Store
 from holdfast.ledger.transcript import Transcript
 from holdfast.mechanisms.catalogue import kind_of

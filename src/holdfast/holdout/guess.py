@@ -15,8 +15,8 @@ from holdfast.data.source import KnownTable, csv_paths, open_sample
 from holdfast.did_you_mean import number_meant
 from holdfast.errors import InvalidArgument
 from holdfast.holdout.protected import is_readable
-from holdfast.ledger.entries import Opening
 from holdfast.ledger.identity import is_protected
+from holdfast.ledger.opening import Opening
 from holdfast.mechanisms.mechanism import ForecastGrounds
 from holdfast.question.row import GRID, RowValue, row_value
 from holdfast.statistics.entry import Table

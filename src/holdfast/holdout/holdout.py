@@ -21,17 +21,19 @@ from holdfast.holdout.request import width_in_units
 from holdfast.holdout.verbs import Boarding, Verbs
 from holdfast.lazy import load
 from holdfast.ledger.attachments import AttachedColumn, Promotion
-from holdfast.ledger.entries import Opening
+from holdfast.ledger.opening import Opening
 from holdfast.question.columns import Schema
 from holdfast.statistics.bind import Question
 
 if TYPE_CHECKING:
     import altair
+    import polars as pl
 
     from holdfast.certificate.certificate import ReuseCertificate
     from holdfast.certificate.signing import SigningKey
     from holdfast.data.computed import ScoreBounds
     from holdfast.holdout.ending import Ending
+    from holdfast.holdout.learnt import Learnt
     from holdfast.holdout.search import Declaring, Search, SearchCost
     from holdfast.lab.arena.rehearsal import Rehearsal
     from holdfast.ledger.view import LedgerView
@@ -77,6 +79,24 @@ class Holdout(Verbs):
     def schema(self) -> Schema:
         """The columns, their types and what was declared of them; as text, one on a line."""
         return self._desk.table.schema
+
+    @property
+    def train(self) -> pl.DataFrame | None:
+        """The training rows, to explore: those put aside (`split=`), or `train=`; None if none."""
+        if self._desk.train is None:
+            return None
+        import polars
+
+        return polars.concat(list(self._desk.train.frames(list(self._desk.train.types))))
+
+    @property
+    def learnt(self) -> Learnt:
+        """What was learnt from training rows when the ledger was made, as a table."""
+        from holdfast.holdout.learnt import Learnt
+
+        split = self.opening.split
+        aside = None if split is None else split.rows - self.rows
+        return Learnt(self.opening.schema, aside)
 
     @property
     def source(self) -> str | None:
@@ -282,11 +302,20 @@ class Holdout(Verbs):
 
     def __repr__(self) -> str:
         """Whose rows, what is promised, and what to type."""
-        return f"Holdout {self._own_desk.opening.name!r}: {' · '.join(self._facts)}"
+        whose = f"Holdout {self._own_desk.opening.name!r}: {' · '.join(self._facts)}"
+        return f"{whose}\n{self.learnt}" if self._shows_learnt else whose
 
     def _repr_html_(self) -> str:
         name, *facts = map(html.escape, [self._own_desk.opening.name, *self._facts])
-        return f"<div><b>Holdout {name}</b><br><small>{' &middot; '.join(facts)}</small></div>"
+        whose = f"<b>Holdout {name}</b><br><small>{' &middot; '.join(facts)}</small>"
+        more = self.learnt._repr_html_() if self._shows_learnt else ""
+        return f"<div>{whose}{more}</div>"
+
+    @property
+    def _shows_learnt(self) -> bool:
+        """Whether what was learnt is shown by itself: until something is asked."""
+        opening, transcript = self._own_desk.opening, self._own_desk.transcript
+        return opening.split is not None and transcript.account.looks == 0
 
     @property
     def _facts(self) -> list[str]:

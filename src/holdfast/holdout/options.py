@@ -294,7 +294,12 @@ class PromiseOptions(TypedDict, total=False):
         ),
     ]
     train: Annotated[
-        Any, VerbOption("Other rows: values of text columns are learnt from them.", "FILE")
+        Any,
+        VerbOption("Other rows: ranges and values of columns are learnt from them.", "FILE"),
+    ]
+    split: Annotated[
+        float | None,
+        VerbOption("Part of the rows of the table to put aside and to learn from: 0.5.", "X"),
     ]
 
 

@@ -15,7 +15,7 @@ from holdfast.holdout.attach import differing
 from holdfast.holdout.batch import is_described
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.guess import Guess, averages
-from holdfast.ledger.entries import Opening
+from holdfast.ledger.opening import Opening
 from holdfast.mechanisms.catalogue import kind_of
 from holdfast.mechanisms.mechanism import ForecastGrounds, Wish, about
 from holdfast.question.expression import ColumnType

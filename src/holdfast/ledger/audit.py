@@ -31,10 +31,11 @@ from holdfast.ledger.checkpoint import FiledPlace, StoredCheckpoint, place_of
 from holdfast.ledger.column_files import kept_values
 from holdfast.ledger.composites import Followed, rebuilt, whole
 from holdfast.ledger.dictionaries import offered_again
-from holdfast.ledger.entries import Asked, Opening, Pending, Recorded, Request, reading_entry
+from holdfast.ledger.entries import Asked, Pending, Recorded, Request, reading_entry
 from holdfast.ledger.identity import has_shape
 from holdfast.ledger.implied import Implications, NamedLooks, intersected
 from holdfast.ledger.limits import CLOSE, alike, stated_range
+from holdfast.ledger.opening import Opening
 from holdfast.ledger.secret import keyed_print
 from holdfast.ledger.store import Reader, look
 from holdfast.ledger.transcript import Transcript, checkpoint_of, informed

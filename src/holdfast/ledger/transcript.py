@@ -31,7 +31,6 @@ from holdfast.ledger.dictionaries import Dictionaries, Dictionary
 from holdfast.ledger.entries import (
     ENDING,
     Asked,
-    Opening,
     Pending,
     Recorded,
     at_worst,
@@ -44,6 +43,7 @@ from holdfast.ledger.entries import (
     require_settled,
 )
 from holdfast.ledger.limits import alike
+from holdfast.ledger.opening import Opening
 from holdfast.ledger.untried import UNTRIED, Untried
 from holdfast.mechanisms.catalogue import built, claiming
 from holdfast.mechanisms.claims import CHECKS, GATES

@@ -19,6 +19,7 @@ from holdfast.mechanisms.kind import MechanismKind, Planned, no_options
 from holdfast.mechanisms.mechanism import Offer, Release, Symbol, Wish, charged, each_settled
 from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.terms import Account, PartStages, Terms
+from holdfast.statistics.alike_means import AlikeGroupMean, AlikeMean
 from holdfast.statistics.bits import Prior
 from holdfast.statistics.description import DescribedQuestion
 from holdfast.statistics.entry import Table
@@ -63,9 +64,11 @@ _RULES: Mapping[str, type[Any]] = {
         GroupShare,
         Overlap,
         MeanRule,
+        AlikeMean,
         ContainedMean,
         ConcentratedRule,
         GroupMeanRule,
+        AlikeGroupMean,
         Contrast,
         ShareContrast,
         PairedRule,

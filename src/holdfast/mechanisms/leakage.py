@@ -509,16 +509,14 @@ def _too_wide(terms: Terms, account: Account, wish: Wish, alpha: float) -> Refus
     if account.nats == 0.0:
         return too_tight(wish.tolerance, alpha, wish.question)
     (tolerance, radius), of = shown_widths(wish.question, wish.tolerance, alpha)
-    described, instead = "", ""
-    if account.described:
-        described = f" and {plural(account.described, 'text question')}"
-        if terms.described == "exact":
-            instead = " A ledger opened with described='rounded' keeps more for such questions."
+    counts = {"question": account.asked, "text question": account.described}
+    asked = " and ".join(plural(many, name) for name, many in counts.items() if many)
+    keeps_more = account.described and terms.described == "exact"
+    instead = " A ledger opened with described='rounded' keeps more for such questions."
     return BudgetExhausted(
-        f"requested half-width {tolerance:.6g}{of}; after "
-        f"{plural(account.asked, 'question')}{described} the best possible here is "
-        f"+-{upwards(radius)}. Ask with a larger tolerance=, repeat earlier questions for free, or "
-        f"use fresh rows in a new ledger.{instead}",
+        f"requested half-width {tolerance:.6g}{of}; {f'after {asked} ' if asked else ''}the best "
+        f"possible here is +-{upwards(radius)}. Ask with a larger tolerance=, repeat earlier "
+        f"questions for free, or use fresh rows in a new ledger.{instead if keeps_more else ''}",
         Shortfall("half-width", tolerance, radius),
     )
 

@@ -119,9 +119,10 @@ def _require_share(described: Describing, share: float) -> None:
         )
 
 
-# Of new ledgers: differences of two groups' shares by the law of both counts, and arms of a design
-# by one bet. A better rule of an event that has one gets the next number.
-RULES = 2
+# Of new ledgers. 2: differences of two groups' shares by the law of both counts, and arms of a
+# design by one bet. 3: means of alike rows by bets in an order too. A better rule of an event that
+# has one gets the next number.
+RULES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -349,7 +350,7 @@ def _assumed_of_key(key: str, *, alone: bool) -> str:
     if not alone:
         return submitted
     return (
-        f"keys ({key}) carry no information, {submitted}, of computed columns and scores the same "
+        f"keys ({key}) carry no information, {submitted}, for computed columns and scores the same "
         "program scored every row"
     )
 

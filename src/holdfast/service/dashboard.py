@@ -300,8 +300,10 @@ async def answers_picture(
             raise rejection(403, "the picture names those who submitted; the standings do not.")
         return list(holdout.ledger), holdout.opening.terms, holdout.schema
 
-    lines, *declared = await service.served(dataset, session.token).read(read)
-    return await svg_reply(lambda: answers_chart(dataset, lines[-_DRAWN:], *declared), dark=dark)
+    lines, terms, schema = await service.served(dataset, session.token).read(read)
+    return await svg_reply(
+        lambda: answers_chart(dataset, lines[-_DRAWN:], terms, schema), dark=dark
+    )
 
 
 @dashboard.get("/data/{dataset}/promise")

@@ -217,6 +217,7 @@ class _Budget(BaseModel):
     gates: int = Field(description="Gates that were tried.")
     shown: int = Field(description="Gates that were shown.")
     candidates_left: int | None = Field(description="Of gates: how many are left.")
+    next_gate: dict[str, Any] | None = Field(description="The gain that it can show, and how.")
     simultaneous: _Simultaneous
     nats: float = Field(description="What has leaked.")
     closed: _Closed | None  # type: ignore[valid-type]

@@ -370,12 +370,13 @@ def _drawn_together(axis: _Axis, rows: Iterable[tuple[Any, ...]]) -> dict[str, A
 
 def gate_shown(holdout: Holdout, reader: Token) -> dict[str, Any]:
     """A gate: whom candidates are compared with, who they are, and what was shown."""
-    incumbent = holdout.incumbent
+    incumbent, budget = holdout.incumbent, holdout.budget
+    gate = budget.next_gate()
     rivals = [each.name for each in holdout.columns if each.name == each.column != incumbent]
     against = [] if incumbent is None else rivals
     return {
         "incumbent": incumbent,
-        "left": holdout.budget.more_candidates,
+        "left": budget.more_candidates + ("" if gate is None else f"; {gate}"),
         "candidates": [
             {"name": name, "question": f"difference({identifier(name)}, {identifier(incumbent)})"}
             for name in reversed(against)
