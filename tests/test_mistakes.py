@@ -73,7 +73,7 @@ FIRST_HOURS = [
     ("? avg(round(x))", "cannot be used", "'round'", "x >= 2.5 and x < 3.5"),
     ("ds.check('avg(late)', guess='24%')", "guess is '24%'", "number", "did you mean 0.24?"),
     ("ds.ask('avg(late)', tolerance=0.5)", "tolerance is 0.5", "part of the range", "half_width="),
-    ("? avg(price > 2000)", "mixes", "text (price)", "'2,071.68'"),
+    ("? avg(price > 2000)", "mixes", "text (price)", "pl.col('price').str.replace_all(',', '')"),
     ("? avg(late) by rating", "'rating' is float", "by=", "where rating > 2"),
     (
         "opened(questions=100, sampling=holdfast.clustered('patient', largest=20))",
@@ -81,7 +81,12 @@ FIRST_HOURS = [
         "100 independent units of at most 20 rows",
         "holdfast plan --rows 400 --questions 1 --sampling clustered:20",
     ),
-    ("? avg(date > '2025-06-01')", "Column 'date' is text", "'2025-06-01'", "declare its format"),
+    (
+        "? avg(date > '2025-06-01')",
+        "'date' is text",
+        "'2025-06-01'",
+        "pl.col('date').str.to_date()",
+    ),
     ("? avg(late) where g = 'c'", "not among the declared values of g", "'a' or 'b'", "g like 'c'"),
     (
         "holdfast.open(df, name='t', schema={'arr_delay': (0, 90)})",
