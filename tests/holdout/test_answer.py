@@ -46,7 +46,7 @@ def test_it_behaves_as_a_float(answer: Answer) -> None:
 def test_it_says_what_was_promised(answer: Answer) -> None:
     text = str(answer)
     assert text == repr(answer) == f"{answer}"
-    assert text.startswith("confirmed 0.24 [0.04, 0.44] · simultaneous 95 % · 400 rows")
+    assert text.startswith("confirmed 0.24 [0.13, 0.35] · simultaneous 95 % · 400 rows")
     assert f"question 1 · {answer.left.questions_left} left without a guess" in text
     assert answer.assumes == "independent rows"
     assert re.fullmatch("[0-9a-f]{64}", answer.receipt)
