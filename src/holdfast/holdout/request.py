@@ -18,6 +18,7 @@ from holdfast.holdout.guess import Guess, averages
 from holdfast.ledger.entries import Opening
 from holdfast.mechanisms.catalogue import kind_of
 from holdfast.mechanisms.mechanism import ForecastGrounds, LikelyWidth, Wish, about
+from holdfast.mechanisms.terms import WHOLE_RANGE
 from holdfast.question.expression import ColumnType
 from holdfast.question.parse import reads_alike
 from holdfast.statistics.bind import Question, bind, read_question
@@ -126,17 +127,21 @@ def ruled(
     if ground is None or not (was_read or reads_as_written(question.text, ground)):
         return None
     found = described_answer(question if was_read else ground.prior.read(question.text), ground)
-    return None if found is None or (not together and _is_long(desk, found)) else found
+    return None if found is None or (not together and _is_too_long(desk, found)) else found
 
 
-def _is_long(desk: Desk, found: DescribedQuestion | DescribedParts) -> bool:
-    """Whether the ledger has a narrower answer to a question with a long description."""
+def _is_too_long(desk: Desk, found: DescribedQuestion | DescribedParts) -> bool:
+    """Whether a text is so long that its answer may tell nothing, and the ledger still can.
+
+    A narrower answer of the ledger is had by naming its half-width: it takes one of the questions
+    that were declared, and every later answer is wider for it.
+    """
     if isinstance(found, DescribedParts):
-        return any(_is_long(desk, part) for part in found.parts)
+        return any(_is_too_long(desk, part) for part in found.parts)
     if not desk.transcript.terms.promises:
         return False
     t = desk.half_width(None, found)
-    if found.reach <= t:
+    if found.reach <= max(t, WHOLE_RANGE):
         return False
     try:
         question = bind(found.text, desk.table)  # its group has the size that the ledger knows
