@@ -139,7 +139,7 @@ class Budget:
         """The same in words."""
         remaining = self.candidates_left
         return (
-            "any number of candidates"
+            "no limit on candidates"
             if remaining is None
             else f"{plural(remaining, 'candidate')} left"
         )
@@ -169,26 +169,23 @@ class Budget:
 
     @property
     def facts(self) -> list[str]:
-        """How sure, how much was answered and what is left, in few words each."""
-        pots = [f"failure probability {self.terms.parted}"] if self.terms.describes else []
+        """How much was answered, what is left and how sure all is, in few words each."""
         answered = f"{plural(self.account.looks, 'question')} answered"
-        return [self.together, *pots, answered, self.remaining]
+        is_useful = not self.terms.describes or self.account.closed or self.questions_left
+        return [answered, *([self.remaining] if is_useful else []), self.together]
 
     @property
     def remaining(self) -> str:
         """What is left, in few words; confirmed guesses leave more."""
         if self.account.closed is not None:
-            return (
-                "retired" if self.account.closed.retired else "closed but for described questions"
-            )
-        return f"{self.questions_left:,} left{self._unguessed}"
+            return "retired" if self.account.closed.retired else "closed but for text questions"
+        return f"{self._questions} left"
 
     @property
-    def _unguessed(self) -> str:
-        described = ["a description"] if self.terms.describes else []
-        guessed = [] if self.checker is None else ["a guess"]
-        without = " or ".join([*described, *guessed])
-        return f" without {without}" if without else ""
+    def _questions(self) -> str:
+        """Questions that are left; where text questions have no end, those that are no text."""
+        later = " about later columns or functions" if self.terms.describes else ""
+        return plural(self.questions_left, f"question{later}", f"questions{later}")
 
     @property
     def _left(self) -> str:
@@ -197,9 +194,11 @@ class Budget:
         if closed is not None and closed.retired:
             return f"nothing, since {closed.at}, when it was retired: {closed.why}"
         if closed is not None:
-            return f"described questions only, since {closed.at}, when {closed.why}"
-        asks = f"{plural(self.questions_left, 'question')}{self._unguessed}"
-        return f"{asks}{self._guessed}"
+            return f"text questions only, since {closed.at}, when {closed.why}"
+        text = "text questions (no limit)" if self.terms.describes else ""
+        width = f", {self.terms.width}" if self.terms.promises else ""
+        others = f"{self._questions}{width}" if self.questions_left or not text else ""
+        return ", and ".join(each for each in (text, others) if each)
 
     @property
     def promise(self) -> str:
@@ -243,25 +242,17 @@ class Budget:
         }
 
     def __str__(self) -> str:
-        width = f" at {self.terms.width}" if self.terms.promises else ""
-        declared = "" if self.terms.questions is None else f" of {self.terms.questions:,} declared"
         privacy = self.privacy
         spent = () if privacy is None else (f"  privacy spent: {privacy}",)
-        chosen = () if self.why is None else (f"  chosen: {self.why}",)
-        pots = (f"  failure probability: {self.terms.parted}",) if self.terms.describes else ()
         return "\n".join(
             (
-                f"Budget: {self._described}{plural(self.asked, self._other)} answered{declared}, "
-                f"{plural(self.account.refuted, 'surprise')} in "
-                f"{plural(self.account.checks, 'check')}",
+                f"Budget: {self._answered}",
+                *self._guessed,
                 *self._gated,
-                f"  left{width}: {self._left}",
+                f"  left: {self._left}",
                 f"  promised: {self.promise}",
-                *pots,
                 *(f"  search: {each}" for each in self.searches),
-                *chosen,
                 *spent,
-                f"  details: {self.nats:.6g} nats leaked, {self.terms.rows:,} rows",
             )
         )
 
@@ -283,24 +274,36 @@ class Budget:
         return [f"  gates: {tried}; {self.more_candidates}{reach}"]
 
     @property
-    def _described(self) -> str:
-        """What was answered by its description: there is no end to that."""
-        if not self.terms.describes:
-            return ""
-        return f"{plural(self.account.described, 'described question')} answered, any number more; "
+    def _answered(self) -> str:
+        """How many questions were answered: text, of which there is no end, and others."""
+        terms = self.terms
+        declared = "" if terms.questions is None else f" of {terms.questions:,} declared"
+        if not terms.describes:
+            return f"{plural(self.asked, 'question')} answered{declared}"
+        text = plural(self.account.described, "text question")
+        others = f", {plural(self.asked, 'other')}{declared}" if self.asked or declared else ""
+        return f"{text} answered{others}"
 
     @property
-    def _other(self) -> str:
-        return "other question" if self.terms.describes else "question"
-
-    @property
-    def _guessed(self) -> str:
-        """What guesses leave."""
-        if self.checker is None:
-            return ""
+    def _guessed(self) -> list[str]:
+        """What became of guesses, and how many more may be wrong; where there are any."""
+        if self.checker is None or (self.terms.describes and not self.account.checks):
+            return []
+        checked = f"{self.account.checks:,} checked, {self.account.refuted:,} not confirmed"
         able = self.questions_left and self.surprises_left
-        more = "; more if guesses are confirmed" if able else ""
-        return f", or {plural(self.surprises_left, 'surprise')} in a row{more}"
+        more = " (confirmed ones cost almost nothing)" if able else ""
+        return [f"  guesses: {checked}; wrong guesses left: {self.surprises_left:,}{more}"]
+
+    @property
+    def details(self) -> str:
+        """Bookkeeping in words: pots, leakage, why the mechanism was chosen."""
+        facts = [
+            f"failure probability {self.terms.parted}" if self.terms.is_parted else None,
+            f"{self.nats:.6g} nats leaked",
+            f"{self.terms.rows:,} rows",
+            None if self.why is None else f"chosen: {self.why}",
+        ]
+        return " · ".join(fact for fact in facts if fact is not None)
 
 
 def gain_shown(rows: int, differing: float, level: float) -> float | None:

@@ -15,13 +15,13 @@ from holdfast.holdout.attach import differing
 from holdfast.holdout.batch import is_described
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.guess import Guess, averages
-from holdfast.ledger.entries import Opening
+from holdfast.ledger.opening import Opening
 from holdfast.mechanisms.catalogue import kind_of
 from holdfast.mechanisms.mechanism import ForecastGrounds, LikelyWidth, Wish, about
 from holdfast.mechanisms.terms import WHOLE_RANGE
 from holdfast.question.expression import ColumnType
 from holdfast.question.parse import reads_alike
-from holdfast.statistics.bind import Question, bind, read_question
+from holdfast.statistics.bind import Question, bind, read_question, require_likely_values
 from holdfast.statistics.bits import Prior
 from holdfast.statistics.derived import Difference, Paired, Play, Subquestion, Total, is_single
 from holdfast.statistics.description import (
@@ -30,7 +30,7 @@ from holdfast.statistics.description import (
     described_answer,
     reads_as_written,
 )
-from holdfast.statistics.entry import Bound, TableCall
+from holdfast.statistics.entry import Bound, Call, TableCall
 from holdfast.statistics.labelled import GroupsOf, Labelled, labelled
 from holdfast.statistics.player import play_of
 from holdfast.statistics.scores import BalancedAccuracy
@@ -100,13 +100,14 @@ def values_to_declare(desk: Desk, text: str, bits: float | None) -> str | None:
     ratio = math.sqrt((level + length * _LN2) / (level + bits * _LN2))
     if ratio > _WORTH_SAYING:
         return None
+    gain = "half as wide" if ratio <= _HALF else f"{100.0 * (1.0 - ratio):.0f} % narrower"
     return (
         f"declare the values of {' and '.join(columns)}: about {length:.0f} bits instead of "
-        f"{bits:.0f}, {1.0 - ratio:.0%} narrower"
+        f"{bits:.0f}, {gain}"
     )
 
 
-_LN2, _WORTH_SAYING = math.log(2.0), 0.95
+_LN2, _WORTH_SAYING, _HALF = math.log(2.0), 0.95, 0.52
 
 
 def is_describable(desk: Desk, question: Question) -> bool:
@@ -189,6 +190,8 @@ def _bound(
     text: str | None,
 ) -> Bound | Labelled:
     call = as_named(question)
+    if isinstance(call, Call | TableCall):
+        require_likely_values(call, desk.table)
     if isinstance(call, TableCall):
         together = call.name == "distribution"
         bound = partial(_one_bound, desk, describe=describe, together=together)
@@ -211,7 +214,7 @@ def one_answer_of(found: Bound | Labelled) -> Bound:
     if isinstance(found, Labelled):
         raise InvalidQuestion(
             "A histogram, a distribution and by= groups are many answers; ask for them by "
-            "themselves."
+            "themselves, or for one group with where=."
         )
     return found
 

@@ -31,17 +31,11 @@ from holdfast.ledger.checkpoint import FiledPlace, StoredCheckpoint, place_of
 from holdfast.ledger.column_files import kept_values
 from holdfast.ledger.composites import Followed, rebuilt, whole
 from holdfast.ledger.dictionaries import offered_again
-from holdfast.ledger.entries import (
-    Asked,
-    Opening,
-    Pending,
-    Recorded,
-    Request,
-    reading_entry,
-)
+from holdfast.ledger.entries import Asked, Pending, Recorded, Request, reading_entry
 from holdfast.ledger.identity import has_shape
 from holdfast.ledger.implied import Implications, NamedLooks, intersected
 from holdfast.ledger.limits import CLOSE, alike, stated_range
+from holdfast.ledger.opening import Opening
 from holdfast.ledger.secret import keyed_print
 from holdfast.ledger.store import Reader, look
 from holdfast.ledger.transcript import Transcript, checkpoint_of, informed
@@ -57,6 +51,7 @@ from holdfast.statistics.mean import known_variance
 from holdfast.statistics.recorded import asked_again, recorded_statistic
 from holdfast.statistics.rule import Ground
 from holdfast.statistics.statistic import Statistic
+from holdfast.wording import plural
 
 __all__ = ["Audited", "Copied", "Finding", "Retraced", "audit", "difference_of", "retrace"]
 
@@ -491,13 +486,13 @@ def _filing(places: Sequence[FiledPlace], entries: int, reader: Reader) -> Findi
     try:
         filed = sorted(place for place in reader.filed() if place[1] <= entries)
     except LedgerTampered as error:
-        return Finding("filing", False, str(error))
+        return Finding("index", False, str(error))
     for mine, theirs in zip_longest(sorted(places), filed):
         if mine is None or theirs is None or not alike(list(mine), list(theirs)):
             seq = next(place for place in (mine, theirs) if place is not None)[1]
-            return Finding("filing", False, f"what entry {seq} says is not filed as it says it")
+            return Finding("index", False, f"what entry {seq} says is not filed as it says it")
     answers = {place[1:4] for place in places}  # a look is filed under its event, too
-    return Finding("filing", True, f"{len(answers):,} answers are found by their questions")
+    return Finding("index", True, f"ok, {plural(len(answers), 'answer')}")
 
 
 def _columns(transcript: Transcript, reader: Reader) -> Finding:

@@ -36,12 +36,9 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any, Literal, TypeAlias
 
-from holdfast.data.files import AS_USUAL, TableForm
-from holdfast.errors import InvalidArgument, LedgerTampered
+from holdfast.errors import LedgerTampered
 from holdfast.ledger.chain import canonical
 from holdfast.ledger.limits import in_unit, in_unit_outwards, open_ended
-from holdfast.ledger.side_files import FORMAT
-from holdfast.mechanisms.catalogue import kind_of
 from holdfast.mechanisms.described import rule_from
 from holdfast.mechanisms.mechanism import (
     LikelyWidth,
@@ -54,11 +51,10 @@ from holdfast.mechanisms.mechanism import (
     revealed,
 )
 from holdfast.mechanisms.noise import Noise
-from holdfast.mechanisms.terms import Account, Closed, Terms
-from holdfast.question.columns import Schema
+from holdfast.mechanisms.terms import Account, Closed
 from holdfast.statistics.derived import Estimate
 from holdfast.statistics.description import is_at_the_floor
-from holdfast.statistics.entry import Better, Table
+from holdfast.statistics.entry import Better
 from holdfast.statistics.mean import KnownVariance
 from holdfast.statistics.mean_rules import ConcentratedRule
 from holdfast.statistics.player import Side, Verb
@@ -69,7 +65,6 @@ __all__ = [
     "ENDING",
     "Asked",
     "Judgement",
-    "Opening",
     "Pending",
     "Recorded",
     "Request",
@@ -115,54 +110,6 @@ _UNTOLD, _ROWS_WOULD = "cannot tell yet", "rows or so would, if it is as large a
 _TOO_SMALL = 0.05  # of the reach: no number of rows is worth naming for so small a difference
 _DIFFERENCE = "difference("  # how the text of one begins
 _ROUNDING = 1e-9  # intervals are rounded outwards by less than this part of themselves
-
-
-@dataclass(frozen=True, slots=True)
-class Opening:
-    """The first entry: everything that was declared, and what the table was.
-
-    The `fingerprint` is keyed with the ledger's secret (`ledger.identity`); the `form` is how the
-    table's files are to be read. `task` is what its rows are called together, if somebody said so.
-    """
-
-    at: str
-    name: str
-    terms: Terms
-    schema: Schema
-    mechanism: dict[str, Any]
-    fingerprint: str
-    form: TableForm = AS_USUAL
-    task: str | None = None
-
-    def __post_init__(self) -> None:
-        kind, tolerance = kind_of(self.mechanism["name"]), self.terms.tolerance
-        if self.terms.promises is (kind.theorem is None):
-            raise InvalidArgument(f"tolerance is {tolerance}, and {kind.name} has no such promise.")
-
-    def body(self) -> dict[str, Any]:
-        return {
-            "kind": f"open/{FORMAT}",
-            "at": self.at,
-            "name": self.name,
-            **self.terms.to_dict(),
-            "schema": self.schema.to_dict(),
-            "mechanism": self.mechanism,
-            "fingerprint": self.fingerprint,
-            **self.form.body(),
-            **({} if self.task is None else {"task": self.task}),
-        }
-
-    @classmethod
-    def read(cls, body: dict[str, Any]) -> Opening:
-        declared = Terms.from_dict(body), Schema.from_dict(body["schema"]), body["mechanism"]
-        form = TableForm.read(body)
-        print_ = body["fingerprint"]
-        return cls(body["at"], body["name"], *declared, print_, form, body.get("task"))
-
-    @property
-    def table(self) -> Table:
-        """Public facts of the table."""
-        return Table(self.schema, self.terms.design)
 
 
 @dataclass(frozen=True, slots=True)
