@@ -149,7 +149,7 @@ def test_types_are_those_of_training_rows(folder: Path) -> None:
     assert "  age   float; 0 to 87 (learnt from training rows); may be missing\n" in done.stdout, (
         done.stderr
     )
-    assert "Types are those of train.csv" in done.stdout
+    assert "Check these column types, which are those of train.csv" in done.stdout
     assert "2 values: 'A', 'B' (learnt from training rows)" in done.stdout
     guess = ("--guess-from", "train.csv", "--tolerance", "0.3")
     checked = facts("check", "visits", "avg(late)", *guess, cwd=folder)
