@@ -189,6 +189,7 @@ _KINDS: Mapping[str, _SlotKind] = {
     "y": "number",
     "arm": "arm",
 }
+_TITLES = {"value": "of", "delay > 15": "of", "first": "of", "second": "and"}
 _ERRORS_OF_NUMBERS = ("mae", "mse", "neg_rmse", "r2", "rmse", "closer")
 # They rest on something that the question declares of the rows, which is for the custodian.
 _DECLARING = ("catoni",)
@@ -528,7 +529,7 @@ class Builder:
             compared = column is not None and slot.kind in _COMPARED
             yield {
                 "place": place,
-                "title": slot.title.replace("_", " "),
+                "title": _TITLES.get(slot.title, slot.title).replace("_", " "),
                 "text": text,
                 "columns": [] if place.startswith("where") else self._chips(slot.kind, column),
                 "column": None if column is None else column.name,

@@ -36,6 +36,7 @@ from holdfast.service.prices import CostNotAccepted, price_of
 from holdfast.service.problems import Problem, Rejected, problem_of, rejection
 from holdfast.service.sessions import PageSession, require_own_form
 from holdfast.service.shown import (
+    SHOWN,
     comparison_shown,
     decision_of,
     folded,
@@ -204,11 +205,10 @@ def _drawn(reply: Reply) -> dict[str, Any]:
     line = reply.recorded
     return {
         "text": str(reply),
-        "question": reply.question,
+        "question": reply.name,
         "groups": None,
         "number": line.number,
-        "status": reply.status,
-        "shown": line.shown if line.value is not None else reply.status,
+        "shown": line.shown if line.value is not None else reply.status_text,
         "interval": line.interval_text if line.value is not None and line.side is None else "",
         "decides": decision_of(line),
         "picture": picture_of(line),
@@ -232,16 +232,15 @@ async def answer_file(
     served = service.served(dataset, session.token)
     line, facts = await served.read(partial(_line_of_number, session, number))
     named = {"Content-Disposition": f'attachment; filename="{dataset}-{number}.{form}"'}
-    drawn = ("bar", "claimed", "copy", "decides", "picture", "shown", "interval", "rows")
-    plain = {name: value for name, value in facts.items() if name not in drawn}
+    plain = {name: value for name, value in facts.items() if name not in SHOWN}
     if form == "json":
         return JSONResponse(plain, headers=named)
     if form == "csv":
         return Response(csv_of([plain]), media_type="text/csv; charset=utf-8", headers=named)
     if await _is_veiled(dataset, service, session):
         raise rejection(403, "the picture names those who submitted; the standings do not.")
-    opening = await served.read(lambda holdout: holdout.opening)
-    picture = await svg_reply(lambda: answers_chart(dataset, [line], opening.terms, opening.schema))
+    declared = await served.read(lambda holdout: (holdout.opening.terms, holdout.schema))
+    picture = await svg_reply(lambda: answers_chart(dataset, [line], *declared))
     picture.headers.update(named)
     return picture
 
@@ -302,12 +301,12 @@ async def compare_page(
 def _difference_of(pair: list[dict[str, Any]]) -> str | None:
     """The question that asks for the difference of two means itself."""
     try:
-        calls = [read_call(each["question"]) for each in pair]
+        calls = [read_call(each["name"]) for each in pair]
     except InvalidQuestion:
         return None
     if any(call.name not in MEANS or call.by for call in calls):
         return None
-    return f"difference({pair[0]['question']}, {pair[1]['question']})"
+    return f"difference({pair[0]['name']}, {pair[1]['name']})"
 
 
 def _line_of_number(

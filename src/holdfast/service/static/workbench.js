@@ -39,7 +39,7 @@ document.addEventListener("keydown", (event) => {
   }
   if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
     event.preventDefault();
-    event.target.form.requestSubmit(document.querySelector("button[value=ask]"));
+    document.querySelector("#bench button[value=ask]").click();
   }
 });
 
