@@ -4,7 +4,8 @@
 the branch from the very commit that was read to the next one, or is refused. So an offer is
 reserved in the remote before data is touched, and an answer is in the remote before anybody sees
 it. A job that is killed before a push has shown nothing; one that is killed after it has paid, and
-whoever comes next finishes or repeats its answer with the same noise.
+whoever comes next finishes or repeats its answer with the same noise. That rests on the job: what
+it prints of the rows by itself, in its log, no ledger counts.
 
 **A lost race starts again.** Where another machine was quicker, nothing was written, and what was
 computed is dropped: the call begins again from the newer entries (`lock.retried`). No lock is held
