@@ -111,10 +111,13 @@ def test_the_ledger_is_searched_filtered_and_folded(ada: TestClient) -> None:
         ("words=origin+ewr", {"3"}),
         ("status=confirmed", {"2"}),
         ("by=ada", {"1", "2", "3", "4", "5"}),
+        ("words=avg(x+>+20)+by+origin", {"3", "4", "5"}),
         ("by=eve", set()),
     ):
         page = ada.get(f"{DATA}/ledger?{query}").text
         assert set(re.findall(r'answers/(\d+)">\d+</a>', page)) == numbers, query
+        file = ada.get(f"{DATA}/ledger.csv?{query}").text.splitlines()[1:]
+        assert {line.partition(",")[0] for line in file} == numbers, query
 
 
 def test_viewers_search_only_what_they_may_know(service: Service, ada: TestClient) -> None:
