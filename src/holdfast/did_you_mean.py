@@ -68,8 +68,8 @@ STATISTICS_ELSEWHERE = _spread(
         "stddev stddev_pop stddev_samp stdev sd": "did you mean std?",
         "var var_pop var_samp": "did you mean variance?",
         "cov covar_pop covar_samp": "did you mean covariance?",
-        "slope regr_slope lm ols": "it is covariance(y, x) over variance(x); ask for both, and "
-        "divide their intervals.",
+        "tau kendalltau": "did you mean kendall?",
+        "regr_slope lm ols": "did you mean slope?",
         "t_test ttest ttest_ind anova wilcox_test": "a difference of two groups is difference("
         "avg(delay) where arm = 'a', avg(delay) where arm = 'b'); it is shown by gate.",
         "mode value_counts table": "the share of each value is told by avg(origin = 'JFK'), or "

@@ -118,8 +118,7 @@ def _run(app: Typer) -> int | None:
     """Run the app; what was typed wrongly is said with what was meant, and an example."""
     from typer import Abort, BadParameter
 
-    named = [each for each in BadParameter.__mro__ if each.__name__ == "UsageError"]
-    usage_error = cast("type[Exception]", named[0])
+    usage_error = cast("type[Exception]", BadParameter.__base__)  # which has no name of Typer's own
     try:
         code: int | None = app(standalone_mode=False)
     except Abort:
@@ -134,10 +133,10 @@ def _run(app: Typer) -> int | None:
 def _explain_usage(error: Any) -> None:
     """Print what is wrong, and below it what was meant and an example of the command."""
     context, option = error.ctx, getattr(error, "option_name", None)
-    if context is not None and error.message == context.get_help():  # no command was named
+    command: Any = None if context is None else context.command
+    if command is not None and error.message == context.get_help():  # no command was named
         error.show()
         return
-    command = None if context is None else context.command
     hint = ""
     if option is not None:
         name = option.lstrip("-").replace("-", "_")
@@ -147,7 +146,7 @@ def _explain_usage(error: Any) -> None:
             flags = [flag for each in command.params for flag in each.opts if flag[:2] == "--"]
             known = [flag.lstrip("-").replace("-", "_") for flag in flags]
             hint, error.possibilities = option_meant(name, known, typed=True), None
-    elif command is not None and hasattr(command, "commands"):
+    elif hasattr(command, "commands") and context.parent is None:
         word = _command_of(sys.argv[1:])
         name = COMMANDS_ELSEWHERE.get(word) or next(iter(near_names(word, COMMANDS)), None)
         hint = f"did you mean holdfast {name or '-h'}?"

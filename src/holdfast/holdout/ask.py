@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from holdfast import require
@@ -272,7 +273,7 @@ def answers_to(
         return is_silent(desk, questions[place], guess.of(place), guess, tolerance)
 
     try:
-        return desk.retried(lambda: answered(desk, questions, requests, guess, tolerance, silent))
+        return desk.retried(partial(answered, desk, questions, requests, guess, tolerance, silent))
     except Refused as refusal:
         if guess.verb == "check" or tolerance is None or len(questions) > 1:
             raise

@@ -323,6 +323,8 @@ class _Call:
         answer = Answer(line, more, repeated=taken.repeated, parts=taken.looks)
         alone = len(self.questions) == 1
         advice = values_to_declare(self.desk, line.question, line.bits) if alone else None
+        if advice is None and line.outlook is not None and self.desk.train is not None:
+            advice = "the training rows could forecast this: gate it (expect=)"
         name = short_name(line.question, self.desk.table.schema)
         return answer.judged(self.requests[place].better).advised(advice).called(name)
 

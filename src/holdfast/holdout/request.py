@@ -98,13 +98,14 @@ def values_to_declare(desk: Desk, text: str, bits: float | None) -> str | None:
     ratio = math.sqrt((level + length * _LN2) / (level + bits * _LN2))
     if ratio > _WORTH_SAYING:
         return None
+    gain = "half as wide" if ratio <= _HALF else f"{100.0 * (1.0 - ratio):.0f} % narrower"
     return (
         f"declare the values of {' and '.join(columns)}: about {length:.0f} bits instead of "
-        f"{bits:.0f}, {1.0 - ratio:.0%} narrower"
+        f"{bits:.0f}, {gain}"
     )
 
 
-_LN2, _WORTH_SAYING = math.log(2.0), 0.95
+_LN2, _WORTH_SAYING, _HALF = math.log(2.0), 0.95, 0.52
 
 
 def is_describable(desk: Desk, question: Question) -> bool:

@@ -285,11 +285,6 @@ class Recorded:
         return f"{'narrower by' if self.parts else 'follows from'} {looks}"
 
     @property
-    def status_text(self) -> str:
-        """Status in words: one that says nothing has no information."""
-        return "no information" if self.status == "says nothing" else self.status
-
-    @property
     def refuted(self) -> Refuted | None:
         """Refuted claim that an answer follows; None if there is none."""
         if self.status != "not confirmed" or self.look is None or self.claim is None:

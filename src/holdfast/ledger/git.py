@@ -29,6 +29,7 @@ import shutil
 import sqlite3
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -55,11 +56,12 @@ from holdfast.ledger.side_files import require_format, unavailable, was_moved, w
 from holdfast.ledger.sqlite import file_lock, hold_file_lock
 from holdfast.ledger.store import GIT
 
-__all__ = ["GitHome", "GitKeeper", "GitRecords"]
+__all__ = ["GRACE", "GitHome", "GitKeeper", "GitRecords"]
 
 _FILE, _FOLDER = "ledger.txt", "columns"
 _OWN, _NEXT = "refs/heads/ledger", "refs/heads/next"  # of the repository that is ours
 _LONGEST = 300.0  # seconds for one command of git
+GRACE, _MOMENT = 10.0, 0.5  # seconds that a reservation is left to its machine, and between looks
 _NO_BRANCH = "couldn't find remote ref"
 # Variables and settings that say how a remote is reached; all others are of the user's repository.
 _REACHING = ("GIT_SSH", "GIT_ASKPASS", "GIT_PROXY", "GIT_SSL", "GIT_HTTP", "GIT_EXEC_PATH")
@@ -435,12 +437,26 @@ class GitKeeper:
     def __init__(self, home: GitHome, lock: sqlite3.Connection, records: GitRecords) -> None:
         self.records = records
         self._home, self._lock = home, lock
+        self._newest = 0  # the number of the last entry that was written here
 
     def hold(self, timeout: float) -> None:
-        """Wait for the processes of this machine, and read what all machines wrote."""
+        """Wait for the processes of this machine, and read what all machines wrote.
+
+        What another one has reserved is left to it for a while: whoever is still there writes the
+        answer sooner than it could be found here.
+        """
         hold_file_lock(self._lock, self._home, timeout)
         self.records.fetch()
+        deadline = time.monotonic() + min(timeout, GRACE)
+        while self._is_reserved() and time.monotonic() < deadline:
+            time.sleep(_MOMENT)
+            self.records.fetch()
         self.records.is_held = True
+
+    def _is_reserved(self) -> bool:
+        """Whether the newest entry is a reservation of another machine."""
+        seq, text, _ = self.records.text.rows[-1] if self.records.text.rows else (0, "", "")
+        return seq != self._newest and '"kind":"reserve/' in text
 
     def let_go(self) -> None:
         """Free the lock of this machine."""
@@ -459,6 +475,7 @@ class GitKeeper:
         first, last = addition.rows[0][0], addition.rows[-1][0]
         message = f"Entry {first}" if first == last else f"Entries {first} to {last}"
         self._publish(message, _lines(addition))
+        self._newest = last
 
     def keep_file(self, name: str, content: bytes) -> None:
         """Commit and push it, encrypted unless it is public."""
