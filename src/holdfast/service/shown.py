@@ -21,7 +21,7 @@ from holdfast.service.tokens import Token
 from holdfast.service.wire import ledger_told
 from holdfast.statistics.names import short_name
 from holdfast.theory.base.intervals import Interval
-from holdfast.wording import among_rows, percent, plural
+from holdfast.wording import among_rows, percent, plural, status_text
 
 __all__ = [
     "SHOWN",
@@ -300,7 +300,7 @@ def _line(line: Recorded, facts: Mapping[str, Any], holdout: Holdout) -> dict[st
     return {
         **facts,
         "name": name,
-        "status_text": line.status_text,
+        "status_text": status_text(line.status),
         "claimed": line.claimed,
         "shown": line.shown if says else "",
         "interval": interval,
@@ -308,7 +308,7 @@ def _line(line: Recorded, facts: Mapping[str, Any], holdout: Holdout) -> dict[st
         "decides": decision_of(line),
         "picture": picture_of(line),
         "rows": among_rows(line.rows or (rows, rows), rows, line.missing),
-        "copy": f"{name}: {line.shown if says else line.status_text} {interval}".strip(),
+        "copy": f"{name}: {line.shown if says else status_text(line.status)} {interval}".strip(),
     }
 
 

@@ -48,6 +48,7 @@ from holdfast.service.shown import (
 )
 from holdfast.service.wire import csv_of, dataset_told
 from holdfast.statistics.averages import MEANS
+from holdfast.wording import status_text
 
 __all__ = ["bench_pages"]
 
@@ -208,7 +209,7 @@ def _drawn(reply: Reply) -> dict[str, Any]:
         "question": reply.name,
         "groups": None,
         "number": line.number,
-        "shown": line.shown if line.value is not None else reply.status_text,
+        "shown": line.shown if line.value is not None else status_text(reply.status),
         "interval": line.interval_text if line.value is not None and line.side is None else "",
         "decides": decision_of(line),
         "picture": picture_of(line),
