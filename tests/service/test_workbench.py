@@ -148,6 +148,14 @@ def test_news_is_told_when_there_is_some(service: Service, ada: TestClient) -> N
     assert (reply.status_code, reply.headers["hx-redirect"]) == (204, "/login")
 
 
+def test_what_goes_wrong_with_a_part_takes_the_whole_page(ada: TestClient) -> None:
+    for headers in ({"HX-Request": "true"}, {"HX-Request": "true", "Origin": "http://elsewhere"}):
+        reply = ada.post(f"{DATA}/ask", data={"question": LATE, "mark": "x"}, headers=headers)
+        assert reply.status_code == 403
+        assert (reply.headers["hx-retarget"], reply.headers["hx-reselect"]) == ("main", "main")
+        assert '<main id="main">' in reply.text
+
+
 @pytest.fixture(scope="module")
 def lines() -> dict[str, Recorded]:
     """Answers of every kind, from rows that are known."""
