@@ -54,8 +54,10 @@ def test_a_session(folder: Path) -> None:
     assert asked["low"] <= truth <= asked["high"]  # type: ignore[operator]
     again = facts("check", "flights", "AVG(15 < delay)", "--guess", "0.9", cwd=folder)
     assert (again["status"], again["value"], again["cost"]) == ("repeated", asked["value"], 0.0)
-    checked = holdfast("check", "flights", "avg(origin = 'JFK')", "--guess", "0.5", cwd=folder)
-    assert "confirmed 0.50 [0.40, 0.60] · simultaneous 95 %" in checked.stdout
+    named = ("check", "flights", "avg(origin = 'JFK')", "--guess", "0.5", "--tolerance", "0.1")
+    checked = holdfast(*named, cwd=folder)
+    line = "confirmed 0.50 [0.40, 0.60] · 4,000 rows · all answers together 95 % sure · 39"
+    assert f"{line} questions left\n" in checked.stdout
     one_side = facts("check", "flights", "avg(delay > 150)", "--at-most", "0.2", cwd=folder)
     assert (one_side["status"], one_side["high"]) == ("confirmed", pytest.approx(0.2))
     unit = facts("ask", "flights", "avg(delay)", cwd=folder)
@@ -86,7 +88,7 @@ def test_a_session(folder: Path) -> None:
         (("ask", "nowhere", "avg(delay > 15)"), 2, "there is no ledger 'nowhere.ledger'"),
         (("check", "flights", "avg(delay > 15)"), 2, "one of --guess, --guess-from, --at-most"),
         (("check", "flights", "avg(delay > 99)", "--guess", "2"), 2, "guess is 2"),
-        (("ask", "flights", "avg(delay > 7)", "--tolerance", "0.001"), 3, "missing"),
+        (("ask", "flights", "avg(delay > 7)", "--tolerance", "0.001"), 3, "best possible"),
         (("init", "hold.parquet", "--name", "flights"), 2, "already a ledger"),
         (("init", "absent.parquet"), 2, "names no file"),
         (("ledger", "flights", "--output", "a.xlsx"), 2, "must end in .csv, .json or .parquet"),
@@ -113,7 +115,7 @@ def test_errors_are_one_sentence_and_an_exit_code(
 def test_a_dry_run_says_what_is_left_and_what_to_type(folder: Path) -> None:
     done = holdfast("ask", "flights", "avg(delay > 33)", "--dry-run", cwd=folder)
     assert done.returncode == 0
-    assert "left without a guess" in done.stdout
+    assert " questions left\n\nNext: " in done.stdout
     assert "without --dry-run" in done.stdout.splitlines()[-1]
 
 

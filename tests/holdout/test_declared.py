@@ -129,23 +129,26 @@ def protected() -> pl.DataFrame:
 def test_categories_are_learnt_from_training_rows_and_from_no_others(tmp_path: Path) -> None:
     path = tmp_path / "t.ledger"
     train = training()
-    with holdfast.open(protected(), ledger=path, train=train, schema={"x": (0, 1)}) as holdout:
+    with holdfast.open(protected(), ledger=path, train=train, schema={"x": (-90, 130)}) as holdout:
         assert holdout.schema.values == {"carrier": ("UA",), "origin": ("EWR", "JFK", "LGA")}
-        assert holdout.schema.learnt == ("carrier", "origin")
-        assert holdout.schema.bounds == {"x": (0.0, 1.0)}  # a range is never taken silently
+        assert holdout.schema.learnt == ("carrier", "origin", "unit")
+        assert holdout.schema.bounds == {"x": (-90.0, 130.0), "unit": (0.0, 54.0)}
+        assert "unit     0 to 54\n" in str(holdout.learnt)  # a range is never taken silently
         assert "1 value: 'UA' (learnt from training rows)" in str(holdout.schema)
     assert b"ZZ" not in path.read_bytes()
     others = train.with_columns(origin=pl.lit("BOS"))
     for again in (
         {},
-        {"schema": {"x": (0, 1)}},  # what was said, without what was learnt
+        {"schema": {"x": (-90, 130)}},  # what was said, without what was learnt
         {"train": others},  # a ledger learns once
-        {"schema": {"x": (0, 1), **learnt(train, ["carrier", "origin"])}},
+        {"schema": {"x": (-90, 130), **learnt(train, ["carrier", "origin"])}},
     ):
         with holdfast.open(protected(), ledger=path, **again) as holdout:
             assert holdout.schema.values["origin"] == ("EWR", "JFK", "LGA")
     with pytest.raises(InvalidArgument, match="was opened with"):
-        holdfast.open(protected(), ledger=path, schema={"x": (0, 1), **learnt(others, ["origin"])})
+        holdfast.open(
+            protected(), ledger=path, schema={"x": (-90, 130), **learnt(others, ["origin"])}
+        )
     assert all(finding.fine for finding in audit(path, lambda: PolarsSample(protected())))
 
 
@@ -158,7 +161,7 @@ def test_declared_values_are_not_learnt(tmp_path: Path) -> None:
     path = tmp_path / "t.ledger"
     with holdfast.open(table(), ledger=path, train=training(), schema=schema) as holdout:
         assert holdout.schema.values == {"origin": ("JFK",)}
-        assert holdout.schema.learnt == ()
+        assert "origin" not in holdout.schema.learnt
 
 
 def test_nothing_is_learnt_from_the_protected_rows(tmp_path: Path) -> None:
@@ -242,17 +245,14 @@ def test_the_command_line_learns_and_says_so(tmp_path: Path) -> None:
     training().drop("number", "carrier").write_parquet(tmp_path / "train.parquet")
     (tmp_path / "schema.toml").write_text("[bounds]\nx = [-60, 180]\n", encoding="utf-8")
     words = ["init", "hold.parquet", "--schema", "schema.toml", "--train", "train.parquet"]
-    done = run(*words, "--name", "one", "--learn-bounds", cwd=tmp_path)
+    done = run(*words, "--name", "one", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "  unit    integer; 0 to 49\n" in done.stdout
+    assert "  unit    integer; 0 to 54 (learnt from training rows)\n" in done.stdout
     assert "3 values: 'EWR', 'JFK', 'LGA' (learnt from training rows)\n" in done.stdout
-    assert "Learnt from train.parquet: origin, unit." in done.stdout
-    assert "values outside its range count as the nearest end" in done.stdout
+    assert "Learnt from training rows.\n" in done.stdout
+    assert "values outside count as the nearest end" in done.stdout
     with holdfast.open(ledger=tmp_path / "one.ledger") as holdout:
-        assert holdout.schema.bounds == {"unit": (0.0, 49.0), "x": (-60.0, 180.0)}
-    refused = run("init", "hold.parquet", "--learn-bounds", cwd=tmp_path)
-    assert refused.returncode == 2
-    assert "--learn-bounds needs --train FILE" in refused.stderr
+        assert holdout.schema.bounds == {"unit": (0.0, 54.0), "x": (-60.0, 180.0)}
 
 
 def test_a_family_is_declared_by_arguments_by_a_schema_or_by_both(tmp_path: Path) -> None:
@@ -271,6 +271,35 @@ def test_a_family_is_declared_by_arguments_by_a_schema_or_by_both(tmp_path: Path
         holdfast.open(frame, ledger=ledger, **again).close()
     with pytest.raises(InvalidArgument, match=r"segments is .*was opened with"):
         holdfast.open(frame, ledger=ledger, segments=["late"])
+
+
+@pytest.mark.parametrize("way", ["python", "file", "command line"])
+def test_cuts_are_declared_before_the_rows_are_looked_at(tmp_path: Path, way: str) -> None:
+    frame = pl.DataFrame({"late": [True, False] * 60, "hour": [float(h) for h in range(24)] * 5})
+    frame.write_parquet(tmp_path / "t.parquet")
+    segments, ledger = ["hour at 6, 12, 18", "hour > 12"], tmp_path / "t.ledger"
+    if way == "command line":
+        told = [word for each in segments for word in ("--segment", each)]
+        done = run("init", "t.parquet", "--name", "t", "--outcome", "late", *told, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+    elif way == "file":
+        file = tmp_path / "schema.toml"
+        file.write_text(f'outcomes = ["late"]\nsegments = {segments}'.replace("'", '"'))
+        holdfast.open(tmp_path / "t.parquet", ledger=ledger, schema=file).close()
+    else:
+        family: dict[str, Any] = {"outcomes": ["late"], "segments": segments}
+        holdfast.open(tmp_path / "t.parquet", ledger=ledger, **family).close()
+    with holdfast.open(tmp_path / "t.parquet", ledger=ledger) as made:
+        assert made.schema.segments == tuple(segments)
+        for text in (
+            "avg(late) where hour > 12",
+            "avg(late) where hour >= 6 and hour < 12",
+            "difference(avg(late) where hour >= 18, rest)",
+        ):
+            assert (made.ask(text).bits or 99) < 7
+        assert (made.ask("avg(late) where hour > 13").bits or 0) > 15
+        assert [line["planned"] for line in made.ledger.to_dicts()] == [True, True, True, False]
+    assert all(finding.fine for finding in audit(ledger))
 
 
 def test_planned_questions_are_told_apart(tmp_path: Path) -> None:

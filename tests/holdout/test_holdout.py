@@ -29,7 +29,7 @@ def test_a_holdout_and_its_budget_are_shown_as_html(tmp_path: Path) -> None:
     with holdfast.open(table(), ledger=tmp_path / "a <b>.ledger", tolerance=0.2) as holdout:
         shown, budget = holdout._repr_html_(), holdout.budget
     assert shown.startswith("<div><b>Holdout a &lt;b&gt;</b><br>")
-    assert "400 rows &middot; half-width 0.2" in shown
+    assert "400 rows &middot; 0 questions answered &middot; " in shown
     told = budget._repr_html_()
     assert told.startswith("<div><b>Budget:</b> ")
     for line in str(budget).removeprefix("Budget: ").splitlines():
@@ -59,8 +59,9 @@ def test_a_good_guess_is_confirmed_and_a_bad_one_a_surprise(holdout: Holdout) ->
         0.24,
         "baseline rate",
     )
-    assert good.interval.low == pytest.approx(0.04)
-    assert good.interval.high == pytest.approx(0.44)
+    # By hand: 1.657 and 2.241 sqrt(2) standard errors of 0.0214, and 0.0029 for the skewness.
+    assert good.interval.low == pytest.approx(0.24 - 0.1062, abs=1e-4)
+    assert good.interval.high == pytest.approx(0.24 + 0.1062, abs=1e-4)
     bad = holdout.check("avg(x > 20)", guess=0.9)
     assert bad.status == "not confirmed"
     assert bad.interval.low <= sample_value("avg(x > 20)") <= bad.interval.high
@@ -181,8 +182,8 @@ def test_leakage_exhausts_too(tmp_path: Path) -> None:
         assert 5 < holdout.budget.asked < 200
         with pytest.raises(
             BudgetExhausted,
-            match=r"requested half-width 0\.2 of the range; after \d+ questions \(.* nats\) the sam"
-            r"ple may be off by 0\.2\d*, so .* are missing\. Ask with a larger tolerance=",
+            match=r"requested half-width 0\.2 of the range; after \d+ questions the best "
+            r"possible here is \+-0\.2\d*\. Ask with a larger tolerance=",
         ):
             holdout.ask("avg(clip(x, -500, 180))")
         assert holdout.ask("avg(x > 300)", tolerance=0.4).status == "answered"
@@ -284,7 +285,7 @@ def test_costs_are_known_before_and_touch_no_data(holdout: Holdout) -> None:
     holdout.ask("avg(x > 1)")
     scanned = watch(holdout).scans
     plain = holdout.cost(LATE)
-    checked = holdout.cost("avg(x)", guess=20)
+    checked = holdout.cost("avg(x)", guess=20, tolerance=0.2)
     side = holdout.cost("avg(x > 20)", at_most=0.9)
     assert scanned == []
     assert len(holdout.ledger) == 1
@@ -294,7 +295,7 @@ def test_costs_are_known_before_and_touch_no_data(holdout: Holdout) -> None:
     repeated = holdout.cost("AVG(LATE)")
     assert (repeated.repeated, repeated.most) == (True, 0.0)
     # The others' prices have changed with the answer in between; asked again, they are exact.
-    assert holdout.cost("avg(x)", guess=20).most > checked.most
+    assert holdout.cost("avg(x)", guess=20, tolerance=0.2).most > checked.most
     for question, claim in (("avg(x)", {"guess": 20}), ("avg(x > 20)", {"at_most": 0.01})):
         cost = holdout.cost(question, **claim)
         answer = holdout.check(question, **claim)

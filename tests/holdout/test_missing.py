@@ -129,8 +129,11 @@ def test_a_histogram_and_a_distribution_are_of_the_rows_with_a_value(holdout: Ho
     assert f"({AGE.null_count()} missing)" in str(bins)
 
 
-def test_nothing_is_wider_where_nothing_is_missing(tmp_path: Path) -> None:
+def test_nothing_is_wider_where_nothing_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A column that may be missing, and is not, has the intervals of one that never is."""
+    monkeypatch.setattr("holdfast.ledger.store.secrets.token_bytes", bytes)  # one order of rows
     full = TABLE.with_columns(pl.col("age").fill_null(50), pl.col("flag").fill_null(value=True))
     may: dict[str, Any] = {name: {"never_null": False} for name in ("flag", "y")}
     may |= {name: {"bounds": ends, "never_null": False} for name, ends in DECLARED.items()}

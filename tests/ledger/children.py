@@ -33,7 +33,7 @@ from holdfast.holdout.holdout import Holdout
 from holdfast.ledger.backend import Addition, LedgerHome
 from holdfast.ledger.chain import Row
 from holdfast.ledger.checkpoint import Filed
-from holdfast.ledger.entries import Opening
+from holdfast.ledger.opening import Opening
 from holdfast.ledger.store import Store
 from holdfast.ledger.transcript import Transcript
 from holdfast.ledger.witness import Witness

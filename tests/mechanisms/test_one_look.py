@@ -115,7 +115,7 @@ def test_nothing_is_promised_and_it_says_so(tmp_path: Path) -> None:
         assert answer == table()["late"].mean()
         assert answer.interval == (0.0, 1.0)
         assert "no promise" in str(answer)
-        assert "simultaneous" not in str(answer) + answer._repr_html_()
+        assert "sure" not in str(answer) + answer._repr_html_()
         assert answer.to_dict()["simultaneous"] is False
         assert "promised: nothing" in str(holdout.budget)
         assert holdout.budget.to_dict()["simultaneous"] is False
@@ -179,7 +179,7 @@ def test_the_planned_half_width_is_that_of_the_union_bound() -> None:
     tolerance = ONE_LOOK.plan(Terms(10_000, None, 0.95, 7, Independent()), {}).tolerance
     assert tolerance == pytest.approx(math.sqrt(math.log(14 / 0.05) / 20_000), abs=2e-9)
     for few in (None, 0.05):
-        with pytest.raises(ToleranceTooTight, match=r"requested half-width .* missing"):
+        with pytest.raises(ToleranceTooTight, match=r"requested half-width .* best possible"):
             ONE_LOOK.plan(Terms(6, few, 0.95, 1, m_dependent(3)), {})
 
 

@@ -74,7 +74,7 @@ def test_what_a_promise_rests_on_is_said() -> None:
     assert terms.assumption == (
         "independent rows, given the design columns as they are in these rows, values hardly vary"
     )
-    assert terms.width == "half-width 0.3 of the range"
+    assert terms.width == "+-30 % of each column's range"
     assert replace(terms, tolerance=None).width == "no half-width is promised"
 
 

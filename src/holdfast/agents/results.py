@@ -71,8 +71,8 @@ class AnswersTold(BaseModel):
     confidence_level: float = Field(description="That all intervals are true together.")
     simultaneous: bool = Field(description="Whether all intervals ever given are true together.")
     assumes: str = Field(description="What the intervals rest on.")
-    questions_left: int = Field(description="Without a description or a guess, at the tolerance.")
-    surprises_left: int = Field(description="Guesses that may be refuted in a row.")
+    questions_left: int = Field(description="About later columns or functions, at the tolerance.")
+    surprises_left: int = Field(description="Wrong guesses left, in a row.")
     text: str = Field(description="The same for people.")
 
 
@@ -80,7 +80,8 @@ BudgetTold = _picked(
     "BudgetTold",
     "What is left, and what is promised.",
     BudgetReply,
-    "described asked questions_left checks surprises surprises_left nats closed promise text",
+    "described asked questions_left checks surprises surprises_left candidates_left next_gate nats "
+    "closed promise text",
 )
 
 
@@ -100,7 +101,7 @@ class DescriptionTold(BaseModel):
     rows: int = Field(description="How many are protected.")
     columns: list[ColumnTold] = Field(description="What questions may name.")
     design: list[str] = Field(description="Columns whose groups are public.")
-    width: str = Field(description="How wide answers without a description are.")
+    width: str = Field(description="How wide answers about later columns or functions are.")
     described: str = Field(
         description="How text over columns is answered: exact, rounded to a public grid, or off: "
         "like everything else."
@@ -121,7 +122,7 @@ class LineTold(BaseModel):
     value: float | None = Field(description="None where nothing is said.")
     low: float | None = Field(description="None where nothing bounds it from below.")
     high: float | None = Field(description="None where nothing bounds it from above.")
-    bits: float | None = Field(description="How long a described question is.")
+    bits: float | None = Field(description="How long a text question is.")
     guess: float | None = Field(description="What was guessed, or claimed as a bound.")
     cost: float = Field(description="What it cost, in nats.")
     mine: bool = Field(description="Whether this caller asked it.")
@@ -164,7 +165,7 @@ def answers_told(reply: Reply, after: int = 0) -> AnswersTold:
 
 def _text(reply: Reply, page: Sequence[tuple[list[_Part] | None, Answer]], after: int) -> str:
     if isinstance(reply, Answer):
-        return f"{reply.question}: {reply}"
+        return f"{reply.name}: {reply}"
     if len(page) == len(reply.answers):
         return str(reply)
     rows = [

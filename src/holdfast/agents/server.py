@@ -30,9 +30,9 @@ earlier answers.
 2. Predict first. Work the number out from training data or from what you know, then `check` it: a
    guess that is confirmed costs almost nothing.
 3. `gate` asks whether something is shown to be beyond a bound, such as better than what there is:
-   not shown says nothing, and is nearly free.
-4. `ask` where you have no guess. A question that is text over the table's own columns is
-   described: any number of them is answered, and the shorter the text the narrower the interval.
+   not shown leaves it open, and costs almost nothing.
+4. `ask` where you have no guess. A question that is text over the table's own columns has
+   no limit, and the shorter the text the narrower the interval.
 5. `cost` and `plan` are free and touch no data; use them before you spend.
 6. A repeated question is free and gives the same answer. Report the interval, not the value alone.
 7. A refusal computed nothing and cost nothing. Never retry it unchanged: do one of its next steps.

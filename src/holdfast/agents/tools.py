@@ -336,7 +336,7 @@ class _Verbs:
     async def ask(
         self, context: _Call, after: _After = 0, **options: Any
     ) -> Annotated[CallToolResult, AnswersTold]:
-        """What is it? Text over the table's own columns is answered any number of times.
+        """What is it? Text over the table's own columns is answered exactly; no limit.
 
         Whether that is exact or rounded, `describe` says, and every answer. Anything else, or with
         `half_width`, takes of what is left. Prefer `check` with a guess.
@@ -348,7 +348,7 @@ class _Verbs:
     async def gate(self, context: _Call, **options: Any) -> Annotated[CallToolResult, AnswersTold]:
         """Is it shown to be more than `at_least`, or less than `at_most`?
 
-        *Shown* claims that side. *Not shown* says nothing, and is nearly free.
+        *Shown* claims that side. *Not shown* leaves it open, and costs almost nothing.
         """
         return await self._answer("gate", context, options)
 

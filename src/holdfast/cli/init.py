@@ -12,22 +12,21 @@ import typer
 
 from holdfast import require
 from holdfast.cli.commands import Json, app, read_number, secret_file, show_json
-from holdfast.cli.ledgers import LedgerAddress, TableName, new_ledger
+from holdfast.cli.ledgers import LedgerAddress, TableName, item_table, new_ledger
 from holdfast.cli.parameters import with_options
 from holdfast.errors import ImplausibleScale, InvalidArgument, SecondLedger
-from holdfast.holdout.options import DeclareOptions, PromiseOptions, TableFormOptions, fields_of
+from holdfast.holdout.options import DeclareOptions, PromiseOptions, TableFormOptions
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from holdfast.data.files import TableForm
+    from holdfast.evals.item_scores import ItemList
     from holdfast.holdout.holdout import Holdout
     from holdfast.question.columns import Schema
     from holdfast.question.expression import ColumnType
 
 __all__ = [
     "DataFile",
-    "LearnBounds",
     "NewName",
     "first_question",
     "init",
@@ -75,7 +74,7 @@ def split(
         if target.suffix.lower() != ".parquet" or target.exists():
             raise InvalidArgument(
                 f"the file is {str(target)!r}; its name must end in .parquet, and nothing may be "
-                "there yet."
+                "there yet: name others, as in --train explore.parquet --hold protect.parquet."
             )
     share: Any = read_number("test_size", test_size)
     seed: Any = read_number("random_state", random_state)
@@ -97,7 +96,7 @@ def split(
 # columns are known, and which of them hold missing values; where these come from is said.
 
 
-_PROPOSED = 3  # segments
+_PROPOSED = 3  # outcomes, and segments
 
 
 def introduction(holdout: Holdout, data: str, declared: Mapping[str, Any]) -> str:
@@ -110,9 +109,9 @@ def introduction(holdout: Holdout, data: str, declared: Mapping[str, Any]) -> st
     if csv_paths(data):
         whence = f"{data} itself" if train is None else f"{train}, or of {data} where it has none"
         lines.append(
-            f"Types are those of {whence}, and public from now on: confirm them, or remove the "
-            "ledger and say --flag COLUMN (0 and 1 mean no and yes) or --null TEXT (it stands for "
-            "a missing value)."
+            f"Check these column types, which are those of {whence}. To change one, remove the "
+            "ledger and run init again with --flag COLUMN (0 and 1 mean no and yes) or --null TEXT "
+            "(it stands for a missing value)."
         )
     if any(not never for never in schema.never_null.values()):
         lines.append(
@@ -124,11 +123,13 @@ def introduction(holdout: Holdout, data: str, declared: Mapping[str, Any]) -> st
         lines.append(
             f"That {looked_up[1]:,} of {looked_up[0]:,} columns miss values was read from the "
             "protected rows, and makes answers about later columns or functions wider. To avoid "
-            "it, declare never_null = false for them (--schema FILE), or give training rows "
-            "(--train FILE)."
+            "it, put rows aside (--split 0.5, --train FILE), or declare never_null = false for "
+            "them (--schema FILE)."
         )
-    if train is not None:
-        lines += _learnt(schema, train, declared.get("schema"))
+    if holdout.train is not None:
+        lines += holdout.learnt.notes
+    if holdout.opening.split is not None:
+        lines.append(f"The rows put aside are in {_aside(holdout.name)}, to be explored.")
     if not schema.bounds and any(kind.kind is ValueKind.NUMBER for kind in schema.types.values()):
         lines.append(
             "No bounds are declared: an average of numbers needs them (--schema FILE, or --bounds "
@@ -140,43 +141,31 @@ def introduction(holdout: Holdout, data: str, declared: Mapping[str, Any]) -> st
             f"Public by design: {', '.join(fixed.columns)}, with the number of rows of each "
             f"of {len(fixed.cells):,} combinations."
         )
-    return "\n".join([*lines, *_proposed_family(holdout.schema)])
+    return "\n".join([*lines, *_family_to_declare(holdout.schema)])
 
 
-def _proposed_family(known: Schema) -> list[str]:
+def _family_to_declare(known: Schema) -> list[str]:
     """What could be declared to be measured, and to be cut by, where nobody said it."""
+    from holdfast.holdout.learnt import proposed_family
     from holdfast.prior.column_weights import Columns
     from holdfast.prior.literals import Class
+    from holdfast.question.text import identifier, numeral
 
-    if known.outcomes or known.planned:
+    outcomes, segments = proposed_family(known)
+    if known.outcomes or known.planned or not outcomes:
         return []
-    places = Columns(known).places
-    segments = [name for name, place in places.items() if place.of in (Class.CODE, Class.LEVEL)]
-    flags = [name for name, place in places.items() if place.of is Class.FLAG]
-    numbers = [name for name, place in places.items() if place.of is Class.RANGE]
-    outcomes = [*flags, *numbers]
-    if not outcomes or not segments:
-        return []
-    said = [f"--outcome {quote(name)}" for name in outcomes[:2]]
-    said += [f"--segment {quote(name)}" for name in segments[:_PROPOSED]]
+    # A number that is not measured is cut half-way between its declared bounds, which are public.
+    segments += [
+        f"{identifier(name)} at {numeral(sum(known.bounds[name]) / 2)}"
+        for name, place in Columns(known).places.items()
+        if place.of is Class.RANGE and identifier(name) not in outcomes[:_PROPOSED]
+    ]
+    words = [f"--outcome {quote(name)}" for name in outcomes[:_PROPOSED]]
+    words += [f"--segment {quote(name)}" for name in segments[:_PROPOSED]]
     return [
         "Questions of what you measure, by what you cut it, are answered with narrower intervals "
-        f"if a new ledger is told so, for instance {' '.join(said)}."
+        f"if a new ledger is told so, for instance {' '.join(words)}."
     ]
-
-
-def _learnt(complete: Schema, train: str, schema: str | None) -> list[str]:
-    """What was taken from training rows, and what that means."""
-    from holdfast.question.columns import Schema
-
-    ranges = complete.bounds.keys() - Schema(complete.types).declare(schema).bounds.keys()
-    names = [name for name in complete.types if name in ranges or name in complete.learnt]
-    sentences = [f"Learnt from {train}: {', '.join(names)}."] if names else []
-    if ranges:
-        sentences.append(
-            "Where a column is averaged, values outside its range count as the nearest end."
-        )
-    return sentences
 
 
 def first_question(holdout: Holdout) -> str:
@@ -238,27 +227,23 @@ def read_table(
 
 
 DataFile = Annotated[
-    str, typer.Argument(metavar="DATA", help="A CSV, Parquet or DuckDB file, a glob, or a URL.")
+    str,
+    typer.Argument(
+        metavar="DATA",
+        help="A CSV, Parquet or DuckDB file, a glob, a URL, or a log: the items of an evaluation.",
+    ),
 ]
 NewName = Annotated[
     str | None, typer.Option(metavar="NAME", help="A name; the ledger is NAME.ledger.")
 ]
-LearnBounds = Annotated[
-    bool,
-    typer.Option(
-        "--learn-bounds",
-        help="With --train: the bounds of columns that the schema leaves out, too.",
-    ),
-]
 
 
-@app.command(epilog="Example: holdfast init hold.parquet --name flights --questions 500")
+@app.command(epilog="Example: holdfast init flights.csv --split 0.5")
 @with_options(PromiseOptions, DeclareOptions)
 def init(
     data: DataFile,
     name: NewName = None,
     ledger: LedgerAddress = None,
-    learn_bounds: LearnBounds = False,
     table: TableName = None,
     as_json: Json = False,
     **declared: Any,
@@ -266,16 +251,30 @@ def init(
     """Protect a table: fingerprint it and open its ledger.
 
     It shows the columns with their types and what is declared of them, and says what to ask first.
-    Types of CSV files are learnt from --train, or found in the file itself, and shown to be
-    confirmed; bounds and values are never taken from the protected rows.
+    With --split a part of the rows is put aside, in NAME-train.parquet, to explore and to learn
+    ranges and values from; with --train they are learnt from that file. Nothing is ever learnt from
+    the protected rows but the types of columns, which are shown to be confirmed. Of a log (.eval,
+    .json, .jsonl) only the ids of its items are taken, for candidates to be gated on.
     """
 
+    from holdfast.evals.submission import is_log, read_items
+
     where, called = new_ledger(name, data, ledger)
+    rows: Any = data
+    if is_log(data):
+        items = read_items(data)
+        declared = {**_for_items(items), **declared}
+        rows = item_table(where, items)
     with warnings.catch_warnings(record=True) as noticed:
         for each in (SecondLedger, ImplausibleScale):
             warnings.simplefilter("always", each)
         secret = secret_file()
-        holdout = protected(where, data, learn_bounds, **declared, table=table, secret=secret)
+        try:
+            holdout = protected(where, rows, **declared, table=table, secret=secret)
+        except BaseException:
+            if isinstance(rows, Path):
+                rows.unlink()  # it was made for this ledger
+            raise
     for warning in noticed:
         typer.echo(f"holdfast: {warning.message}", err=True)
     if as_json:
@@ -299,31 +298,29 @@ def init(
 # A new ledger from what the command line says of it: for init and publish.
 
 
-def protected(ledger: str | Path, data: str, learn_bounds: bool, **declared: Any) -> Holdout:
-    """The holdout of a table whose ledger is made now, as it is declared."""
-    from holdfast.data.files import table_form
+def _for_items(items: ItemList) -> dict[str, Any]:
+    """What is declared of the items of an evaluation where nobody says otherwise, as `EvalGate`."""
+    task = {} if items.task is None else {"task": items.task}
+    return {"key": items.key, "candidates": 100, "described": "off", **task}
+
+
+def protected(ledger: str | Path, data: Any, **declared: Any) -> Holdout:
+    """The holdout of a table whose ledger is made now; rows put aside are written to a file."""
     from holdfast.holdout.open import open as open_holdout
+    from holdfast.ledger.store import home_of
 
-    if learn_bounds:
-        form = table_form(**{name: declared.get(name) for name in fields_of(TableFormOptions)})
-        schema, train = declared.get("schema"), declared.get("train")
-        declared["schema"] = _with_learnt_bounds(schema, train, form)
-    return open_holdout(data, ledger=ledger, **declared)
+    aside = _aside(home_of(ledger).stem)
+    if "split" in declared and aside.exists():
+        raise InvalidArgument(
+            f"--split puts rows aside in {str(aside)!r}, and something is there already; move it, "
+            "or choose another --name."
+        )
+    holdout = open_holdout(data, ledger=ledger, **declared)
+    if "split" in declared and holdout.train is not None:
+        holdout.train.write_parquet(aside)
+    return holdout
 
 
-def _with_learnt_bounds(schema: str | None, train: str | None, form: TableForm) -> Schema:
-    """What the file declares, and the ranges that training rows have in other columns."""
-    from holdfast.data.learning import learnt_schema
-    from holdfast.data.source import KnownTable, open_sample
-    from holdfast.question.columns import Schema
-
-    if train is None:
-        raise InvalidArgument("--learn-bounds needs --train FILE: rows to learn them from.")
-    sample = open_sample(train, known=KnownTable(form))
-    declared = Schema(sample.types).declare(schema)
-    learnt = {
-        name: entry
-        for name, entry in learnt_schema(sample).items()
-        if isinstance(entry, tuple) and name not in declared.bounds
-    }
-    return declared.declare(learnt)
+def _aside(name: str) -> Path:
+    """Where the rows of a ledger go that were put aside."""
+    return require.file("name", f"{name}-train.parquet")

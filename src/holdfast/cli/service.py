@@ -15,7 +15,7 @@ import typer
 
 from holdfast import require
 from holdfast.cli.commands import Json, app, read_number, show_json
-from holdfast.cli.init import DataFile, LearnBounds, NewName, introduction, protected
+from holdfast.cli.init import DataFile, NewName, introduction, protected
 from holdfast.cli.ledgers import Data, Name, TableName, ledger_path, opened, resumed
 from holdfast.cli.parameters import with_options
 from holdfast.errors import InvalidArgument, SecondLedger
@@ -115,7 +115,6 @@ def publish(
     data: DataFile,
     name: NewName = None,
     folder: _Folder = _FOLDER,
-    learn_bounds: LearnBounds = False,
     table: TableName = None,
     as_json: Json = False,
     **declared: Any,
@@ -136,7 +135,7 @@ def publish(
     with warnings.catch_warnings():
         warnings.simplefilter("error", SecondLedger)
         try:
-            holdout = protected(path, data, learn_bounds, **declared, table=table)
+            holdout = protected(path, data, **declared, table=table)
         except SecondLedger as second:
             raise InvalidArgument(
                 f"{second} A service has no second budget for a table: serve the folder of that "

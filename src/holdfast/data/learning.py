@@ -15,6 +15,7 @@ from holdfast import require
 from holdfast.data.sample import Sample
 from holdfast.data.source import open_sample
 from holdfast.errors import InvalidArgument
+from holdfast.question.bounds import Range
 from holdfast.question.columns import no_column
 from holdfast.question.expression import ColumnType, ValueKind
 from holdfast.question.scale import Scale
@@ -25,15 +26,25 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MOST_VALUES",
+    "RANGE_LEARNT",
     "finite_numbers",
     "implausible_scales",
     "learn_schema",
     "learnt_from",
+    "learnt_ranges",
     "learnt_schema",
     "learnt_values",
+    "require_ranges_fit",
 ]
 
 MOST_VALUES = 1_000
+_MOST_LEVELS = 40  # whole numbers that are counted one by one: a month, an hour
+_QUANTILES = (0.001, 0.999)
+_MARGIN = 0.1  # of their distance, on both sides
+RANGE_LEARNT = (
+    "from the 0.1 % to the 99.9 % quantile and a tenth of that more on both sides, in round "
+    "numbers; of few whole numbers from the least to the greatest"
+)
 
 
 class _LearntValues(dict[str, Any]):
@@ -143,6 +154,60 @@ def _ranges(
         high = float(np.quantile(numbers, levels[1], method="higher"))
         if low < high:
             yield column, (low, high)
+
+
+def learnt_ranges(sample: Sample, columns: Iterable[str]) -> dict[str, Range]:
+    """Ranges of number columns, with a margin for rows that were not seen (`RANGE_LEARNT`)."""
+    ranges = {}
+    for column in columns:
+        kind = sample.types.get(column)
+        if kind is None or kind.kind is not ValueKind.NUMBER:
+            continue
+        numbers = finite_numbers(sample, column)
+        if not numbers.size or numbers.min() == numbers.max():
+            continue
+        low, high = float(numbers.min()), float(numbers.max())
+        if kind is not ColumnType.INTEGER or len(np.unique(numbers)) > _MOST_LEVELS:
+            low, high = _with_margin(numbers)
+        if low < high and math.isfinite(high - low):
+            ranges[column] = Range(low, high)
+    return ranges
+
+
+def _with_margin(numbers: NDArray[np.float64]) -> tuple[float, float]:
+    """Quantiles and a margin, rounded outwards; on the side of 0 that no number is, none."""
+    low = float(np.quantile(numbers, _QUANTILES[0], method="lower"))
+    high = float(np.quantile(numbers, _QUANTILES[1], method="higher"))
+    width = high - low
+    if not 0 < width < math.inf:  # nearly all are the same number
+        low, high = float(numbers.min()), float(numbers.max())
+        width = high - low
+    if not 0 < width < math.inf:
+        return low, high
+    digits = 1 - math.floor(math.log10(width))
+    step = 10.0**-digits
+    ends = (low - _MARGIN * width) / step, (high + _MARGIN * width) / step
+    rounded = round(math.floor(ends[0]) * step, digits), round(math.ceil(ends[1]) * step, digits)
+    if numbers.min() >= 0:
+        return max(0.0, rounded[0]), rounded[1]
+    return (rounded[0], min(0.0, rounded[1])) if numbers.max() <= 0 else rounded
+
+
+def require_ranges_fit(training: Sample, bounds: Mapping[str, tuple[float, float]]) -> None:
+    """Refuse declared ranges that most training rows are outside of: a slip, or another unit."""
+    for column, (low, high) in bounds.items():
+        kind = training.types.get(column)
+        if kind is None or kind.kind is not ValueKind.NUMBER:
+            continue
+        numbers = finite_numbers(training, column)
+        outside = int(((numbers < low) | (numbers > high)).sum())
+        if 2 * outside > numbers.size:
+            raise InvalidArgument(
+                f"the bounds of column {column!r} are {low:g} to {high:g}, and of {numbers.size:,} "
+                f"training rows {outside:,} are outside, where they would count as the nearest "
+                f"end; declare a range that holds them ({numbers.min():g} to {numbers.max():g}), "
+                "or leave it out to have it learnt."
+            )
 
 
 def finite_numbers(sample: Sample, column: str) -> NDArray[np.float64]:

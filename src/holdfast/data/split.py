@@ -1,23 +1,37 @@
-"""Two disjoint parts of one table: to explore, and to hold out."""
+"""Two disjoint parts of one table: to explore, and to hold out.
+
+`split` divides by the places of rows; `put_aside`, for a table that is opened again and again, by
+their content, so that rows in another order, or in another file, are divided the same way.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from holdfast import require
-from holdfast.data.fingerprint import mixed
+from holdfast.data.fingerprint import cell_words, mixed, row_words
+from holdfast.data.sample import Sample
+from holdfast.did_you_mean import checks_arguments
 from holdfast.errors import InvalidArgument
 from holdfast.question.columns import no_column
+from holdfast.question.expression import ColumnType
 
 if TYPE_CHECKING:
     import numpy as np
+    import polars as pl
     from numpy.typing import NDArray
 
-__all__ = ["split"]
+__all__ = ["DividedTable", "RowSplit", "put_aside", "row_keys", "split"]
 
 _Frame = TypeVar("_Frame")
+_FEWEST = 50  # rows of either part: fewer say nothing
+_RULE = "content/1"  # how rows are chosen; the name is kept in ledgers
 
 
+@checks_arguments("split")
 def split(
     data: _Frame, test_size: float = 0.5, random_state: int = 0, *, by: str | None = None
 ) -> tuple[_Frame, _Frame]:
@@ -86,3 +100,112 @@ def _filtered(data: Any, mask: NDArray[np.bool_]) -> Any:
 
         return data.filter(pl.Series(mask))
     return data.filter(mask)
+
+
+# Rows put aside by their content.
+#
+# Of equal rows the copies are numbered, and a row's key mixes its content with its number: a table
+# is a bag of different keys, whatever their order, and those with the least keys are put aside. For
+# a key function that is random, and chosen without the table, that is a part drawn at random.
+
+
+@dataclass(frozen=True, slots=True)
+class RowSplit:
+    """Part of a table's rows that was put aside, and the column whose rows were kept together."""
+
+    part: float
+    rows: int
+    by: str | None = None
+
+    def body(self) -> dict[str, Any]:
+        """Plain values, for the ledger."""
+        return {"rule": _RULE, **asdict(self)}
+
+    @classmethod
+    def read(cls, body: Mapping[str, Any]) -> RowSplit:
+        """What `body` wrote."""
+        if body["rule"] != _RULE:
+            raise InvalidArgument(f"rows were put aside by {body['rule']!r}, which is not known.")
+        return cls(body["part"], body["rows"], body["by"])
+
+
+@dataclass(frozen=True, slots=True)
+class DividedTable:
+    """Both parts of a table. `name` is the same for every part that may be put aside of it."""
+
+    how: RowSplit
+    train: Sample
+    hold: Sample
+    name: str
+
+
+def put_aside(table: Sample, part: float, by: str | None = None) -> DividedTable:
+    """A part of the rows to explore, and the rest to protect: the same in every process.
+
+    Refused for a table in a database, and where either part would have too few rows.
+    """
+    import numpy as np
+    import polars as pl
+
+    from holdfast.data.polars import PolarsSample
+
+    share = require.between("split", part, 0.0, 1.0, open_low=True, open_high=True)
+    if by is not None and by not in table.types:
+        raise InvalidArgument(f"sampling names {no_column(by, table.types)}")
+    frame = _whole(table)
+    rows = row_keys(frame, table.types)
+    keys = rows if by is None else _unit_keys(frame[by], table.types[by])
+    units = np.unique(keys)
+    wanted = round(share * len(units))
+    aside = keys < units[wanted] if wanted < len(units) else np.ones(len(keys), dtype=bool)
+    train, hold = frame.filter(pl.Series(aside)), frame.filter(pl.Series(~aside))
+    if min(train.height, hold.height) < _FEWEST:
+        raise InvalidArgument(
+            f"split is {share:g}, and of {frame.height:,} rows that puts {train.height:,} aside "
+            f"and leaves {hold.height:,} to protect; both need at least {_FEWEST}. Bring more "
+            "rows, or other ones as train=."
+        )
+    # Whatever part is put aside, these rows are in it: the name of a table tells of no others.
+    first = rows[np.lexsort((rows, keys))[:_FEWEST]]
+    name = f"table-{blake2b(first.tobytes(), digest_size=4).hexdigest()}"
+    how = RowSplit(share, frame.height, by)
+    return DividedTable(how, PolarsSample(train), PolarsSample(hold), name)
+
+
+def _whole(table: Sample) -> pl.DataFrame:
+    """All rows of a table in memory or in files."""
+    import polars as pl
+
+    from holdfast.data.files import FileSample
+    from holdfast.data.polars import PolarsSample
+
+    if not isinstance(table.sample if isinstance(table, FileSample) else table, PolarsSample):
+        raise InvalidArgument(
+            "split takes a table in memory, or CSV or Parquet files; of a database put rows aside "
+            "by a query of your own, and give both parts: open(hold, train=train)."
+        )
+    return pl.concat(list(table.frames(list(table.types))))
+
+
+def row_keys(frame: pl.DataFrame, types: Mapping[str, ColumnType]) -> NDArray[np.uint64]:
+    """A key for each row, by its content and by how many rows like it there are."""
+    import numpy as np
+
+    first, second = row_words(frame, types)
+    order = np.lexsort((second, first))
+    starts = np.ones(len(order), dtype=bool)
+    starts[1:] = (np.diff(first[order]) != 0) | (np.diff(second[order]) != 0)
+    places = np.arange(len(order))
+    copies = np.empty(len(order), dtype=np.uint64)
+    copies[order] = places - np.maximum.accumulate(np.where(starts, places, 0))
+    return mixed(mixed(first ^ mixed(copies + np.uint64(1))) + second)
+
+
+def _unit_keys(column: pl.Series, type_: ColumnType) -> NDArray[np.uint64]:
+    """A key for each row, by its value in a column."""
+    import numpy as np
+
+    keys = np.zeros(len(column), dtype=np.uint64)
+    for words in cell_words(column, type_):
+        keys = mixed(keys + words + np.uint64(0x9E3779B97F4A7C15))
+    return keys

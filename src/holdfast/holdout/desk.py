@@ -48,7 +48,6 @@ from holdfast.ledger.column_files import ColumnStore
 from holdfast.ledger.dictionaries import offered_again
 from holdfast.ledger.entries import (
     Asked,
-    Opening,
     Pending,
     Recorded,
     Request,
@@ -61,6 +60,8 @@ from holdfast.ledger.entries import (
 )
 from holdfast.ledger.implied import Implications, Implied
 from holdfast.ledger.index import recall
+from holdfast.ledger.lock import LostRace, retried
+from holdfast.ledger.opening import Opening
 from holdfast.ledger.store import Store
 from holdfast.ledger.transcript import Transcript
 from holdfast.mechanisms.catalogue import kind_of
@@ -111,7 +112,7 @@ class Desk:
         self._table: tuple[Attachments, Table] | None = None
         self._guessing = Guessing(guessers, grounds) if guessers else None
         self._implications = Implications(self.ground, lambda: transcript.table)
-        self._implied: tuple[int, dict[str, Implied | None]] = (0, {})  # as of an entry
+        self._implied: tuple[str, dict[str, Implied | None]] = "", {}  # by question, at one head
 
     @property
     def opening(self) -> Opening:
@@ -247,7 +248,14 @@ class Desk:
             self._finish_pending(wanted)
             return work()
 
-        return self.store.exclusively(self._timeout, finish_and_work)
+        return self.retried(lambda: self.store.exclusively(self._timeout, finish_and_work))
+
+    def retried(self, work: Callable[[], _T]) -> _T:
+        """What some work returns, begun again whenever another machine wrote first."""
+        try:
+            return work()
+        except LostRace:
+            return retried(work, self._timeout)
 
     def stored(self, wish: Wish) -> Recorded | None:
         """The answer that fulfils a wish, as of the last reading; None if it is to be asked."""
@@ -261,15 +269,13 @@ class Desk:
     def implied(self, question: Bound) -> Implied | None:
         """What earlier answers imply of a question, as of the last reading."""
         transcript = self.transcript
-        entry, implied = self._implied  # a claim asks for it several times
-        if entry != transcript.count:
-            implied = {}
-            self._implied = transcript.count, implied
-        if question.text not in implied:
+        if self._implied[0] != transcript.head:
+            self._implied = transcript.head, {}
+        of_head = self._implied[1]
+        if question.text not in of_head:
             chained = transcript.account.shown > 0  # else no difference follows from others
-            found = self._implications.of(question, transcript, chained=chained)
-            implied[question.text] = found
-        return implied[question.text]
+            of_head[question.text] = self._implications.of(question, transcript, chained=chained)
+        return of_head[question.text]
 
     def _unknown(self, wanted: Mapping[Key, Wish]) -> dict[Key, Wish]:
         """The wishes that no stored answer fulfils."""

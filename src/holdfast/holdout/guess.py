@@ -12,11 +12,12 @@ from holdfast import require
 from holdfast.data.overlap import RowContents, unexplained_overlap
 from holdfast.data.sample import Sample
 from holdfast.data.source import KnownTable, csv_paths, open_sample
+from holdfast.did_you_mean import number_meant
 from holdfast.errors import InvalidArgument
 from holdfast.holdout.protected import is_readable
-from holdfast.ledger.entries import Opening
 from holdfast.ledger.identity import is_protected
-from holdfast.mechanisms.mechanism import ForecastGrounds
+from holdfast.ledger.opening import Opening
+from holdfast.mechanisms.mechanism import ForecastGrounds, LikelyWidth
 from holdfast.question.row import GRID, RowValue, row_value
 from holdfast.statistics.entry import Table
 from holdfast.statistics.mean import GroupMean
@@ -33,6 +34,7 @@ __all__ = [
     "require_one_claim",
     "require_others",
     "training_rows",
+    "variance",
 ]
 
 
@@ -42,8 +44,8 @@ class Guess:
 
     With a `side` the number is a bound that is claimed, and what is `gated` is to be shown beyond
     it; `differing` is the share of rows that are said to differ, and `forecast` what is said of how
-    likely it is to be shown. Read once: a table to guess from
-    is opened once, whatever it is used for.
+    likely it is to be shown. Where no half-width is named, `likely` are those of each place, if one
+    is chosen there. Read once: a table to guess from is opened once, whatever it is used for.
     """
 
     numbers: tuple[float, ...] | None = None
@@ -52,6 +54,7 @@ class Guess:
     gated: bool = False
     differing: float | None = None
     forecast: ForecastGrounds | None = None
+    likely: tuple[LikelyWidth | None, ...] = ()
 
     @property
     def verb(self) -> Verb:
@@ -59,6 +62,15 @@ class Guess:
         if self.gated:
             return "gate"
         return "ask" if self.numbers is None and self.rows is None else "check"
+
+    def likely_at(self, place: int) -> LikelyWidth | None:
+        """The half-width that was chosen for the question at a place."""
+        return self.likely[place] if self.likely else None
+
+    def tolerance_at(self, place: int, tolerance: float | None) -> float | None:
+        """The half-width of the claim at a place; where other rows are a way to ask, the call's."""
+        likely = self.likely_at(place)
+        return tolerance if likely is None or self.rows is not None else likely.tolerance
 
     def each(self, count: int) -> Guess:
         """One number as the guess of each of so many questions."""
@@ -121,6 +133,15 @@ def averages(training: Sample, statistics: Sequence[Statistic], table: Table) ->
     return [_value(training, statistic, totals) for statistic in statistics]
 
 
+def variance(training: Sample, row: RowValue) -> float:
+    """The variance of a row's value on other rows, as a part of the squared range."""
+    (histogram,) = training.histograms([(row, None)])
+    middles, counts = (histogram.low + histogram.high) / 2, histogram.counts
+    total = max(1, histogram.rows)
+    mean = float((middles * counts).sum()) / total
+    return float(((middles - mean) ** 2 * counts).sum()) / total
+
+
 def _rows(statistic: Statistic) -> list[RowValue]:
     """What is summed: the value, and for a group, which has another size there, its share."""
     if statistic.row is None:
@@ -162,7 +183,7 @@ def guess_of(
         return Guess((require.finite("at_least", at_least),), side="at least")
     if guess is None:
         return Guess()
-    if isinstance(guess, Real):
+    if isinstance(guess, Real) or number_meant(guess) is not None:
         return Guess((guessed_number(guess),))
     return Guess(rows=other_rows(guess))
 
@@ -173,9 +194,10 @@ def require_one_claim(
     """Refuse a claim of nothing, or several claims at once."""
     if [guess is None, at_most is None, at_least is None].count(False) != 1:
         options = "guess=, at_most= and at_least=" if verb == "check" else "at_most= and at_least="
-        raise InvalidArgument(f"{verb} takes one of {options}.")
+        example = "guess=0.24" if verb == "check" else "at_least=0.2"
+        raise InvalidArgument(f"{verb} takes one of {options}, such as {example}.")
 
 
 def guessed_number(guess: object) -> float:
     """A guess that must be a number."""
-    return require.finite("guess", guess)
+    return require.finite("guess", guess, "a finite number, such as 0.24")

@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from holdfast.data.attached import Fields
+from holdfast.did_you_mean import without_attribute
 from holdfast.errors import HoldfastError, LedgerUnavailable
 from holdfast.holdout.answer import Answer
 from holdfast.holdout.attach import Bringing, attach_column, differing, promote_column
@@ -20,17 +21,19 @@ from holdfast.holdout.request import width_in_units
 from holdfast.holdout.verbs import Boarding, Verbs
 from holdfast.lazy import load
 from holdfast.ledger.attachments import AttachedColumn, Promotion
-from holdfast.ledger.entries import Opening
+from holdfast.ledger.opening import Opening
 from holdfast.question.columns import Schema
 from holdfast.statistics.bind import Question
 
 if TYPE_CHECKING:
     import altair
+    import polars as pl
 
     from holdfast.certificate.certificate import ReuseCertificate
     from holdfast.certificate.signing import SigningKey
     from holdfast.data.computed import ScoreBounds
     from holdfast.holdout.ending import Ending
+    from holdfast.holdout.learnt import Learnt
     from holdfast.holdout.search import Declaring, Search, SearchCost
     from holdfast.lab.arena.rehearsal import Rehearsal
     from holdfast.ledger.view import LedgerView
@@ -48,6 +51,11 @@ class Holdout(Verbs):
     def __init__(
         self, desk: Desk, frame_kind: str = "polars", source: Mapping[str, Any] | None = None
     ) -> None:
+        if not isinstance(desk, Desk):
+            raise TypeError(
+                f"a Holdout is not made of {type(desk).__name__}; open one: holdfast.open(data, "
+                "name='flights')."
+            )
         super().__init__(desk, frame_kind)
         self._reopens_by = source  # what `open` needs to open it again; None for rows in memory
         self._view: tuple[object, LedgerView | None] = (None, None)  # as of which entry
@@ -71,6 +79,24 @@ class Holdout(Verbs):
     def schema(self) -> Schema:
         """The columns, their types and what was declared of them; as text, one on a line."""
         return self._desk.table.schema
+
+    @property
+    def train(self) -> pl.DataFrame | None:
+        """The training rows, to explore: those put aside (`split=`), or `train=`; None if none."""
+        if self._desk.train is None:
+            return None
+        import polars
+
+        return polars.concat(list(self._desk.train.frames(list(self._desk.train.types))))
+
+    @property
+    def learnt(self) -> Learnt:
+        """What was learnt from training rows when the ledger was made, as a table."""
+        from holdfast.holdout.learnt import Learnt
+
+        split = self.opening.split
+        aside = None if split is None else split.rows - self.rows
+        return Learnt(self.opening.schema, aside)
 
     @property
     def source(self) -> str | None:
@@ -131,10 +157,18 @@ class Holdout(Verbs):
 
     @takes()
     def promote(
-        self, name: str, *, why: str | None = None, asked_by: str | None = None
+        self,
+        name: str,
+        *,
+        why: str | None = None,
+        asked_by: str | None = None,
+        instead_of: str | None = None,
     ) -> Promotion:
-        """Name the column that others are compared with from now on; the ledger keeps it."""
-        return promote_column(self._desk, name, why, asked_by)
+        """Name the column that others are compared with from now on; the ledger keeps it.
+
+        It is refused unless `instead_of`, where that is given, is the incumbent until now.
+        """
+        return promote_column(self._desk, name, why, asked_by, instead_of)
 
     @property
     def incumbent(self) -> str | None:
@@ -142,6 +176,12 @@ class Holdout(Verbs):
         self._desk.refresh()
         last = self._desk.transcript.attached.incumbent
         return None if last is None else last.name
+
+    @property
+    def promotions(self) -> list[Promotion]:
+        """Who was promoted, in order."""
+        with self._desk.store.guard:
+            return list(self._desk.refresh().attached.promotions)
 
     def differing(self, one: str, other: str) -> float:
         """The share of rows in which two submitted columns differ: public and free."""
@@ -197,8 +237,18 @@ class Holdout(Verbs):
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> None:
-            moved = f"; it is holdout.end.{name}" if name in _ENDING else ""
-            raise AttributeError(f"a holdout has no {name!r}{moved}.", name=name, obj=self)
+            desk, instead = self.__dict__.get("_own_desk"), ""
+            if name in _ENDING:
+                instead = f"it is holdout.end.{name}."
+            elif desk is not None and name in desk.table.schema.types:
+                instead = f'it shows no rows: ask of them, as in ask("avg({name})").'
+            raise without_attribute("a holdout", self, name, instead)
+
+        def __getitem__(self, name: object) -> None:
+            raise TypeError(
+                f"a holdout has no [{name!r}]; it shows no rows: ask of them, as in "
+                f'ask("avg({name})").'
+            )
 
     def explain(self) -> str:
         """The session from the ledger alone: what was promised, and how each interval came."""
@@ -252,11 +302,20 @@ class Holdout(Verbs):
 
     def __repr__(self) -> str:
         """Whose rows, what is promised, and what to type."""
-        return f"Holdout {self._own_desk.opening.name!r}: {' · '.join(self._facts)}"
+        whose = f"Holdout {self._own_desk.opening.name!r}: {' · '.join(self._facts)}"
+        return f"{whose}\n{self.learnt}" if self._shows_learnt else whose
 
     def _repr_html_(self) -> str:
         name, *facts = map(html.escape, [self._own_desk.opening.name, *self._facts])
-        return f"<div><b>Holdout {name}</b><br><small>{' &middot; '.join(facts)}</small></div>"
+        whose = f"<b>Holdout {name}</b><br><small>{' &middot; '.join(facts)}</small>"
+        more = self.learnt._repr_html_() if self._shows_learnt else ""
+        return f"<div>{whose}{more}</div>"
+
+    @property
+    def _shows_learnt(self) -> bool:
+        """Whether what was learnt is shown by itself: until something is asked."""
+        opening, transcript = self._own_desk.opening, self._own_desk.transcript
+        return opening.split is not None and transcript.account.looks == 0
 
     @property
     def _facts(self) -> list[str]:
@@ -265,7 +324,8 @@ class Holdout(Verbs):
             budget = self.budget
         except LedgerUnavailable as error:
             return [str(error)]
-        return [f"{self.rows:,} rows", width_in_units(self.opening), *budget.facts]
+        width = [] if budget.terms.describes else [width_in_units(self.opening)]
+        return [f"{self.rows:,} rows", *width, *budget.facts]
 
     def __deepcopy__(self, memo: object = None) -> Self:
         return self

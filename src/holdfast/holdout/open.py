@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os.path
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -13,11 +14,18 @@ from holdfast import require
 from holdfast.data.design import design_of
 from holdfast.data.files import AS_USUAL, TableForm, is_path, table_form
 from holdfast.data.keys import key_order
-from holdfast.data.learning import implausible_scales, learnt_from, learnt_values
+from holdfast.data.learning import implausible_scales, learnt_from
 from holdfast.data.overlap import RowContents
 from holdfast.data.randomised import randomised_of
 from holdfast.data.sample import Sample
-from holdfast.data.sampling import Independent, Sampling, measured, sampling_of, sampling_to_dict
+from holdfast.data.sampling import (
+    Clustered,
+    Independent,
+    Sampling,
+    measured,
+    sampling_of,
+    sampling_to_dict,
+)
 from holdfast.data.source import KnownTable
 from holdfast.data.values import columns_with_missing
 from holdfast.errors import ImplausibleScale, InvalidArgument, SecondLedger
@@ -26,13 +34,14 @@ from holdfast.holdout.batch import require_claims
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.guess import other_rows, require_others, training_rows
 from holdfast.holdout.holdout import TIMEOUT, Holdout
+from holdfast.holdout.learnt import schema_learnt_from
 from holdfast.holdout.options import OpenOptions, takes
 from holdfast.holdout.planned_width import planned_for
 from holdfast.ledger.backend import LedgerHome
 from holdfast.ledger.chain import canonical, now
-from holdfast.ledger.entries import Opening
 from holdfast.ledger.identity import Rows
 from holdfast.ledger.index import note_columns, note_ledger, others_over, with_the_same_columns
+from holdfast.ledger.opening import Opening
 from holdfast.ledger.secret import keyed_print
 from holdfast.ledger.store import Store, home_of
 from holdfast.ledger.transcript import Transcript
@@ -72,7 +81,7 @@ def opened_again(how: dict[str, Any]) -> Holdout:
 def by_path(how: dict[str, Any], timeout: float) -> dict[str, Any] | None:
     """The same arguments wherever they are used: files by their whole paths; None for tables."""
     stated = {name: value for name, value in how.items() if value is not None}
-    if not all(isinstance(value, str | Path) for value in stated.values()):
+    if not all(isinstance(value, str | Path | float) for value in stated.values()):
         return None
     files = {"data", "secret", "train"} & stated.keys()
     whole = {name: os.path.abspath(stated[name]) for name in files if is_path(stated[name])}
@@ -109,16 +118,17 @@ def open(
     segments: Sequence[str] | None = None,
     planned: Sequence[str] | None = None,
     train: Any = None,
+    split: float | None = None,
     **declared: Unpack[OpenOptions],
 ) -> Holdout:
     """Protect a table: every interval given for it stays true, all together.
 
     `data` is a pandas, Polars or pyarrow table, a path or glob of CSV or Parquet files, a DuckDB
     relation or file (with `table`), or the address of a PostgreSQL database (with `table`). The
-    `ledger` is a file (default: NAME.ledger), or rows of such a database, by an address such as
-    postgresql://USER@HOST/DATABASE?ledger=NAME. An existing one is resumed, with the same data or,
-    to look at it, with none; `secret` is the file of its secret, if that is elsewhere. For a new
-    one:
+    `ledger` is a file (default: NAME.ledger), rows of such a database, by an address such as
+    postgresql://USER@HOST/DATABASE?ledger=NAME, or a branch: git:REMOTE/BRANCH. An existing
+    one is resumed, with the same data or, to look at it, with none; `secret` is the file of its
+    secret, if that is elsewhere. For a new one:
 
     * `tolerance`: the promised half-width as a fraction of each statistic's range (default: what
       the mechanism allows for so many `questions`, or 0.05);
@@ -133,8 +143,9 @@ def open(
     * `schema`: the bounds of columns, {name: (low, high)}, and perhaps their values and weights,
       or a TOML file with all that (see docs/bits.md); nothing of it may be taken from the protected
       rows: `holdfast.learn_schema` proposes it from others;
-    * `outcomes`: what is measured, such as "arr_delay > 15"; `segments`: the columns that it is cut
-      by, with declared values (see docs/bits.md); `planned`: questions such as "effect(well, arm)
+    * `outcomes`: what is measured, such as "arr_delay > 15"; `segments`: what it is cut by,
+      columns with declared values, conditions such as "hour > 12" and numbers with cuts such as
+      "hour at 6, 12, 18" (see docs/bits.md); `planned`: questions such as "effect(well, arm)
       by site": all of them cost few bits;
     * `design`: columns that somebody decided (arm, site, category, label): they become public, so
       that their groups have known sizes, and every promise is for the design as it is;
@@ -162,13 +173,17 @@ def open(
 
     A `guesser` turns every `ask` into a check of its guess: a name such as "multiplicative
     weights" (see docs/guessers.md) or a value of `holdfast.guessers`. `train` attaches other rows;
-    left to themselves ("training mean"), they guess. A new ledger learns from them the values of
-    text columns that were not declared, writes them down, and depends on neither beside that.
+    left to themselves ("training mean"), they guess. A new ledger learns from them what was not
+    declared: the values of text columns, ranges of numbers, and from these what is measured and
+    cut by; it writes that down (`learnt`), and depends on neither beside that. `split`, such as
+    0.5, is the part of the rows of `data` that is put aside as such rows (`train` of the holdout),
+    by their content: the same in every process; the ledger has a default name then.
     """
     given: dict[str, Any] = dict(declared)
+    if split is not None:
+        split = require.between("split", split, 0.0, 1.0, open_low=True, open_high=True)
     name = None if name is None else require.text("name", name)
     secret, table, guesser = given.get("secret"), given.get("table"), given.get("guesser")
-    home = _home(data, name, ledger, secret)
     timeout = require.between("timeout", given.get("timeout", TIMEOUT), 0.0, 1e6)
     own = {option: given.get(option) for option in Declarations.__slots__ if option in given}
     for option in ("design", "public", "within"):
@@ -192,15 +207,20 @@ def open(
         table_form(given.get("separator"), given.get("null"), given.get("flags")),
         None if task is None else require.text("task", task),
         {option: tuple(require.texts(option, each)) for option, each in families.items() if each},
+        split,
     )
     guessers = guessers_of(guesser, with_training=train is not None)
-    opened = None if home.is_there() else _made(home, declarations, data, table, train, timeout)
+    divide = None if split is None else _dividing(split, data, table, train, declarations)
+    home = _home(data, name, ledger, secret, divide)
+    fresh = not home.is_there()
+    made = _made(home, declarations, data, table, train, timeout, divide) if fresh else None
     store = Store.open(home)
     try:
         transcript = Transcript.resumed(store)
-        rows, training = opened or (None, None)
+        rows, training = made or (None, None)
         if rows is None and data is not None:
             rows = Rows.of_ledger(store, transcript.opening, data, table)
+            training = None if train is not None else rows.aside
         sample = None if rows is None else rows.sample
         _same_declarations(home, transcript.opening, declarations, sample)
         if rows is not None:
@@ -227,21 +247,28 @@ def open(
     again = {
         "data": data,
         "ledger": home.address,
-        "secret": secret,
+        "secret": None if isinstance(home.secret, bytes) else secret,
         "train": train,
         "guesser": guesser,
         "table": table,
+        "split": split,
     }
     return Holdout(desk, type(data).__module__.partition(".")[0], by_path(again, timeout))
 
 
 def _home(
-    data: Any, name: str | None, ledger: str | Path | None, secret: str | Path | None
+    data: Any,
+    name: str | None,
+    ledger: str | Path | None,
+    secret: str | Path | None,
+    divide: Callable[[], Rows] | None,
 ) -> LedgerHome:
     if ledger is not None:
         return home_of(ledger, secret)
     if name is None and is_path(data):
         name = Path(data).stem.strip("*") or None
+    if name is None and divide is not None:
+        name = divide().part_name
     if name is None:
         raise InvalidArgument("open needs a name= or a ledger=: where its record is kept.")
     return home_of(require.file("name", f"{name}.ledger"), secret)
@@ -260,6 +287,29 @@ class _OpenRequest:
     form: TableForm
     task: str | None
     families: Mapping[str, tuple[str, ...]]
+    split: float | None
+
+
+def _dividing(
+    split: float, data: Any, table: str | None, train: Any, request: _OpenRequest
+) -> Callable[[], Rows]:
+    """Rows that `split` leaves to protect, with those that it puts aside; read once, if at all."""
+    for option, value in (("train", train), ("table", table)):
+        if value is not None:
+            raise InvalidArgument(
+                f"split puts rows of the table aside, and {option} is given, too; leave one of "
+                "both out."
+            )
+    if data is None:
+        raise InvalidArgument("split needs the whole table, and open was given no data.")
+    sampling = request.declarations.sampling
+    unit = sampling.column if isinstance(sampling, Clustered) else None
+    if unit is None and not isinstance(sampling, Independent | None):
+        raise InvalidArgument(
+            f"split puts single rows aside, and with sampling {sampling} others would depend on "
+            "them; choose rows that do not, and give both parts: open(hold, train=train)."
+        )
+    return cache(partial(Rows.of_part, data, KnownTable(request.form), split, unit))
 
 
 def _made(
@@ -269,22 +319,26 @@ def _made(
     table: str | None,
     train: Any,
     timeout: float,
+    divide: Callable[[], Rows] | None,
 ) -> tuple[Rows, Sample | None]:
     """Make the ledger of a table; the rows, with their fingerprint, and the training rows."""
     if data is None:
         raise InvalidArgument(
             f"there is no ledger {str(home)!r} yet, and open was given no data to make one for."
         )
-    training = None if train is None else training_rows(train, KnownTable(request.form))
-    expected = KnownTable(request.form, {} if training is None else training.types)
-    rows = Rows.of_data(data, table, expected)
+    others = learnt_from(request.schema)
+    if divide is None:
+        training = None if train is None else training_rows(train, KnownTable(request.form))
+        expected = KnownTable(request.form, {} if training is None else training.types)
+        rows = Rows.of_data(data, table, expected)
+        others += [] if training is None else [training]
+    else:
+        rows = divide()
+        training = rows.aside
     contents = RowContents(rows.sample, request.declarations.key)
-    for public_rows in [
-        *learnt_from(request.schema),
-        *([] if training is None else [training]),
-    ]:
+    for public_rows in others:
         require_others(public_rows, request.name or home.stem, rows.are, contents)
-    opening = _opening(home, request, rows.sample, training)
+    opening = replace(_opening(home, request, rows.sample, training), split=rows.split)
     ids = " If these are ids of another task, say which: task= (--task)."
     hint = ids if len(rows.sample.types) == 1 else ""
     doubles = others_over(rows.content, home, rows.files, request.task)
@@ -321,10 +375,12 @@ def _opening(
         raise InvalidArgument("the table has 1 row; a holdout needs at least 2.")
     schema, looked_up = _with_missing(sample, training, request)
     schema = schema.with_family(**request.families)
-    if training is not None:
-        schema = schema.learn(learnt_values(training, _uncategorised(schema)))
-    Prior(schema).require_family()
     declared = request.declarations
+    if training is not None:
+        known = {*(declared.public or ()), *(() if declared.key is None else (declared.key,))}
+        describes = declared.describing(_describing(request))[0] != "off"
+        schema = schema_learnt_from(training, schema, known, family=describes)
+    Prior(schema).require_family()
     sampling = measured(declared.sampling or Independent(), sample)
     design = design_of(sample, declared.design or (), sampling)
     _require_public(sample, declared)
@@ -367,8 +423,8 @@ def _with_missing(
     told = [name for name in missing if name in searched]
     if told and request.private:
         raise InvalidArgument(
-            f"{listed(told)} {'has' if len(told) == 1 else 'have'} rows without a value, and nothing "
-            "of a private table is looked up; declare it: "
+            f"{listed(told)} {'has' if len(told) == 1 else 'have'} rows without a value, and "
+            "nothing of a private table is looked up; declare it: "
             f"schema={{{told[0]!r}: {{'never_null': False}}}}."
         )
     nullable = dict.fromkeys([*missing, *(each for each in in_training if each not in declared)])
@@ -391,12 +447,6 @@ def _declared(types: Mapping[str, ColumnType], written: Any, with_missing: Itera
         )
     complete = replace(schema, never_null={**schema.never_null, **dict.fromkeys(nullable, False)})
     return Schema.from_dict(Prior(complete).to_dict())
-
-
-def _uncategorised(schema: Schema) -> list[str]:
-    """The text columns whose values nobody declared."""
-    text = (name for name, kind in schema.types.items() if kind is ColumnType.TEXT)
-    return [name for name in text if name not in schema.values]
 
 
 def _require_public(sample: Sample, declared: Declarations) -> None:
@@ -485,6 +535,7 @@ def _comparable(
     yield "options", dict(request.options) or None, chosen.get("options", {})
     yield "name", request.name, opening.name
     yield "task", request.task, opening.task
+    yield "split", request.split, None if opening.split is None else opening.split.part
     for option in _COMPARED:
         yield option, getattr(declared, option), getattr(terms, option)
     for option, value in asdict(request.form).items():
@@ -503,10 +554,12 @@ def _comparable(
         stored = opening.schema
         nullable = [name for name, never in stored.never_null.items() if not never]
         again = _declared(stored.types, request.schema, nullable).with_family(**request.families)
-        if again.values != stored.values:
-            stored = stored.said  # who declares what was learnt says the same
+        # Who declares what was learnt says the same; who leaves it out, too.
+        named = {*again.values, *again.bounds}
+        stored = replace(stored, learnt=tuple(each for each in stored.learnt if each not in named))
+        stored = stored.said
         never_null = {name: stored.never_null.get(name, True) for name in again.never_null}
-        facts = replace(stored, learnt=(), never_null=never_null).to_dict()
+        facts = replace(stored, never_null=never_null).to_dict()
         yield from ((option, value, facts.get(option)) for option, value in again.to_dict().items())
     else:
         for option, texts in request.families.items():

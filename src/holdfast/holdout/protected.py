@@ -12,7 +12,8 @@ from holdfast.data.sample import Sample
 from holdfast.errors import HoldfastError, InvalidArgument, InvalidQuestion
 from holdfast.ledger.attachments import AttachedColumn, ValuesKept
 from holdfast.ledger.column_files import ColumnStore, submitted_file
-from holdfast.ledger.entries import Opening, Pending
+from holdfast.ledger.entries import Pending
+from holdfast.ledger.opening import Opening
 
 __all__ = ["ProtectedRows", "given_up", "is_readable", "passes"]
 

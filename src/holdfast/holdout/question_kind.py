@@ -11,7 +11,8 @@ from contextlib import suppress
 from typing import Any, TypeAlias
 
 from holdfast.errors import InvalidQuestion
-from holdfast.ledger.entries import Opening, Recorded
+from holdfast.ledger.entries import Recorded
+from holdfast.ledger.opening import Opening
 from holdfast.mechanisms.terms import PartStages, Terms, part_of_record, recorded_profile
 from holdfast.question.columns import Schema
 from holdfast.question.expression import Column

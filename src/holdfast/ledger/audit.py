@@ -31,10 +31,11 @@ from holdfast.ledger.checkpoint import FiledPlace, StoredCheckpoint, place_of
 from holdfast.ledger.column_files import kept_values
 from holdfast.ledger.composites import Followed, rebuilt, whole
 from holdfast.ledger.dictionaries import offered_again
-from holdfast.ledger.entries import Asked, Opening, Pending, Recorded, Request, reading_entry
+from holdfast.ledger.entries import Asked, Pending, Recorded, Request, reading_entry
 from holdfast.ledger.identity import has_shape
 from holdfast.ledger.implied import Implications, NamedLooks, intersected
 from holdfast.ledger.limits import CLOSE, alike, stated_range
+from holdfast.ledger.opening import Opening
 from holdfast.ledger.secret import keyed_print
 from holdfast.ledger.store import Reader, look
 from holdfast.ledger.transcript import Transcript, checkpoint_of, informed
@@ -50,6 +51,7 @@ from holdfast.statistics.mean import known_variance
 from holdfast.statistics.recorded import asked_again, recorded_statistic
 from holdfast.statistics.rule import Ground
 from holdfast.statistics.statistic import Statistic
+from holdfast.wording import plural
 
 __all__ = ["Audited", "Copied", "Finding", "Retraced", "audit", "difference_of", "retrace"]
 
@@ -320,6 +322,7 @@ def _batch_fault(transcript: Transcript, pending: Pending) -> str | None:
             fault = _question_fault(transcript, reserved, statistic) or _order_fault(
                 transcript, reserved
             )
+            fault = fault or _width_fault(transcript.terms, reserved)
             if reserved.intersected and implications.of(statistic, transcript) is None:
                 fault = fault or "nothing was known that it could be intersected with"
         except HoldfastError:
@@ -357,6 +360,21 @@ def _order_fault(transcript: Transcript, reserved: Asked) -> str | None:
     if repeated and before.refuted == reserved.follows:
         return None
     return "it does not follow a claim that was not confirmed"
+
+
+def _width_fault(terms: Terms, reserved: Asked) -> str | None:
+    """Whether the half-width of a check is what the public numbers come to that it names."""
+    request, offer = reserved.request, reserved.offer
+    if request.likely is None or offer.claim is None or offer.guess is None:
+        return None
+    t = request.likely.again(terms.half_width).tolerance
+    # A guess from other rows is a way to ask: its claim alone has the half-width.
+    by_rows = alike(list(offer.claim), [offer.guess - t, offer.guess + t])
+    kept = alike(request.tolerance, t) if request.guess is not None else by_rows
+    is_check = (request.verb, request.side) == ("check", None)
+    if kept and alike(request.likely.tolerance, t) and is_check and request.likely.n <= terms.rows:
+        return None
+    return "its half-width is not the one that its guess makes likely"
 
 
 def _question_fault(transcript: Transcript, reserved: Asked, statistic: Statistic) -> str | None:
@@ -468,13 +486,13 @@ def _filing(places: Sequence[FiledPlace], entries: int, reader: Reader) -> Findi
     try:
         filed = sorted(place for place in reader.filed() if place[1] <= entries)
     except LedgerTampered as error:
-        return Finding("filing", False, str(error))
+        return Finding("index", False, str(error))
     for mine, theirs in zip_longest(sorted(places), filed):
         if mine is None or theirs is None or not alike(list(mine), list(theirs)):
             seq = next(place for place in (mine, theirs) if place is not None)[1]
-            return Finding("filing", False, f"what entry {seq} says is not filed as it says it")
+            return Finding("index", False, f"what entry {seq} says is not filed as it says it")
     answers = {place[1:4] for place in places}  # a look is filed under its event, too
-    return Finding("filing", True, f"{len(answers):,} answers are found by their questions")
+    return Finding("index", True, f"ok, {plural(len(answers), 'answer')}")
 
 
 def _columns(transcript: Transcript, reader: Reader) -> Finding:

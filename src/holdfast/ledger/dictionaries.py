@@ -20,8 +20,8 @@ from holdfast import require
 from holdfast.errors import InvalidQuestion, LedgerTampered, Refused
 from holdfast.ledger.attachments import AttachedColumn, Attachments
 from holdfast.ledger.chain import canonical
-from holdfast.ledger.entries import Opening
 from holdfast.ledger.limits import alike
+from holdfast.ledger.opening import Opening
 from holdfast.mechanisms.described import Described
 from holdfast.mechanisms.dictionary import LatePrior, Stake, after_opening, stake_in
 from holdfast.mechanisms.mechanism import Mechanism, Offer

@@ -36,14 +36,12 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any, Literal, TypeAlias
 
-from holdfast.data.files import AS_USUAL, TableForm
-from holdfast.errors import InvalidArgument, LedgerTampered
+from holdfast.errors import LedgerTampered
 from holdfast.ledger.chain import canonical
 from holdfast.ledger.limits import in_unit, in_unit_outwards, open_ended
-from holdfast.ledger.side_files import FORMAT
-from holdfast.mechanisms.catalogue import kind_of
 from holdfast.mechanisms.described import rule_from
 from holdfast.mechanisms.mechanism import (
+    LikelyWidth,
     Mechanism,
     Offer,
     Refuted,
@@ -53,11 +51,10 @@ from holdfast.mechanisms.mechanism import (
     revealed,
 )
 from holdfast.mechanisms.noise import Noise
-from holdfast.mechanisms.terms import Account, Closed, Terms
-from holdfast.question.columns import Schema
+from holdfast.mechanisms.terms import Account, Closed
 from holdfast.statistics.derived import Estimate
 from holdfast.statistics.description import is_at_the_floor
-from holdfast.statistics.entry import Better, Table
+from holdfast.statistics.entry import Better
 from holdfast.statistics.mean import KnownVariance
 from holdfast.statistics.mean_rules import ConcentratedRule
 from holdfast.statistics.player import Side, Verb
@@ -68,7 +65,6 @@ __all__ = [
     "ENDING",
     "Asked",
     "Judgement",
-    "Opening",
     "Pending",
     "Recorded",
     "Request",
@@ -93,8 +89,6 @@ __all__ = [
 
 
 # What differences say, where one sign of them is better.
-
-
 Judgement: TypeAlias = Literal["better", "worse", "cannot tell"]
 
 
@@ -119,62 +113,14 @@ _ROUNDING = 1e-9  # intervals are rounded outwards by less than this part of the
 
 
 @dataclass(frozen=True, slots=True)
-class Opening:
-    """The first entry: everything that was declared, and what the table was.
-
-    The `fingerprint` is keyed with the ledger's secret (`ledger.identity`); the `form` is how the
-    table's files are to be read. `task` is what its rows are called together, if somebody said so.
-    """
-
-    at: str
-    name: str
-    terms: Terms
-    schema: Schema
-    mechanism: dict[str, Any]
-    fingerprint: str
-    form: TableForm = AS_USUAL
-    task: str | None = None
-
-    def __post_init__(self) -> None:
-        kind, tolerance = kind_of(self.mechanism["name"]), self.terms.tolerance
-        if self.terms.promises is (kind.theorem is None):
-            raise InvalidArgument(f"tolerance is {tolerance}, and {kind.name} has no such promise.")
-
-    def body(self) -> dict[str, Any]:
-        return {
-            "kind": f"open/{FORMAT}",
-            "at": self.at,
-            "name": self.name,
-            **self.terms.to_dict(),
-            "schema": self.schema.to_dict(),
-            "mechanism": self.mechanism,
-            "fingerprint": self.fingerprint,
-            **self.form.body(),
-            **({} if self.task is None else {"task": self.task}),
-        }
-
-    @classmethod
-    def read(cls, body: dict[str, Any]) -> Opening:
-        declared = Terms.from_dict(body), Schema.from_dict(body["schema"]), body["mechanism"]
-        form = TableForm.read(body)
-        print_ = body["fingerprint"]
-        return cls(body["at"], body["name"], *declared, print_, form, body.get("task"))
-
-    @property
-    def table(self) -> Table:
-        """Public facts of the table."""
-        return Table(self.schema, self.terms.design)
-
-
-@dataclass(frozen=True, slots=True)
 class Request:
     """Request: the statistic by its canonical text, with the range of its values, and who asked.
 
     A `guess` is a number in its own unit, and with a `side` the bound that was claimed; `tolerance`
-    the half-width that was named. `by` is who asked, `key` the call's own name: the same call made
-    again with it is told the same. `table` is what was asked for where this is one of its groups or
-    places: `avg(x) by origin`. If it is `unbounded`, low and high are those of a grid, and the
-    truth may be beyond them.
+    the half-width that was named, or the one chosen by a `likely` width. `by` is who asked, `key`
+    the call's own name: the same call made again with it is told the same. `table` is what was
+    asked for where this is one of its groups or places: `avg(x) by origin`. If it is `unbounded`,
+    low and high are those of a grid, and the truth may be beyond them.
     """
 
     question: str
@@ -190,20 +136,22 @@ class Request:
     key: str | None = None
     table: str | None = None
     unbounded: bool = False
+    likely: LikelyWidth | None = None
 
     def body(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self.__slots__}
+        plain = {name: getattr(self, name) for name in self.__slots__ if name != "likely"}
+        return plain if self.likely is None else {**plain, "likely": self.likely._asdict()}
 
     @classmethod
     def read(cls, body: dict[str, Any]) -> Request:
-        return cls(**{name: body[name] for name in cls.__slots__})
+        likely = LikelyWidth(**body["likely"]) if "likely" in body else None
+        return cls(**{n: body[n] for n in cls.__slots__ if n != "likely"}, likely=likely)
 
     def is_same(self, request: Request) -> bool:
-        """Whether the same is asked, whoever asks and for whatever reason."""
-        return all(
-            getattr(self, name) == getattr(request, name)
-            for name in ("question", "verb", "guess", "side", "tolerance", "better")
-        )
+        """Whether the same is asked, by whomever; a half-width that was chosen is none."""
+        named = [None if each.likely else each.tolerance for each in (self, request)]
+        alike = ("question", "verb", "guess", "side", "better")
+        return named[0] == named[1] and all(getattr(self, n) == getattr(request, n) for n in alike)
 
 
 @dataclass(frozen=True, slots=True)

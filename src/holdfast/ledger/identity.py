@@ -14,9 +14,10 @@ from holdfast.data.files import FileSample, FileStamp, is_path
 from holdfast.data.fingerprint import fingerprint
 from holdfast.data.sample import Sample
 from holdfast.data.source import KnownTable, csv_paths, is_query, open_sample, require_form
+from holdfast.data.split import DividedTable, RowSplit, put_aside
 from holdfast.errors import DataChanged, HoldfastError, InvalidArgument
-from holdfast.ledger.entries import Opening
 from holdfast.ledger.index import Whereabouts, note, recall
+from holdfast.ledger.opening import Opening
 from holdfast.ledger.secret import keyed_print
 from holdfast.ledger.store import Store
 
@@ -25,13 +26,17 @@ __all__ = ["Rows", "has_shape", "is_protected", "protected_rows"]
 
 @dataclass(frozen=True)
 class Rows:
-    """Opened table: where it was found, and what is known of its files from before."""
+    """Opened table: where it was found, and what is known of its files from before.
+
+    Of one that was `divided`, they are the rows that were not put aside.
+    """
 
     sample: Sample
     source: str | None
     table: str | None
     known: Whereabouts | None = None
     digests: ColumnDigests | None = None
+    divided: DividedTable | None = None
 
     @classmethod
     def of_data(cls, data: Any, table: str | None, expected: KnownTable) -> Rows:
@@ -58,12 +63,25 @@ class Rows:
         return rows
 
     @classmethod
+    def of_part(cls, data: Any, known: KnownTable, part: float, by: str | None) -> Rows:
+        """The rows of a table that are left when a part is put aside, for a new ledger."""
+        from holdfast.data.csv import require_flags
+
+        require_form(data, known.form)
+        table = open_sample(data, known=known)
+        require_flags(table.types, known.form.flags)
+        divided = put_aside(table, part, by)
+        digests = ColumnDigests(divided.hold.types)
+        return cls(divided.hold, _source(data), None, digests=digests, divided=divided)
+
+    @classmethod
     def of_ledger(cls, store: Store, opening: Opening, data: Any, table: str | None) -> Rows:
         """A table for an existing ledger, which may know which one of a database it is."""
         whereabouts, source = recall(store.home, store.secret), _source(data)
         if table is None and whereabouts is not None and whereabouts.source == source:
             table = whereabouts.table
-        return cls(protected_rows(opening, data, table), source, table, whereabouts)
+        sample, divided = _parts(opening, data, table)
+        return cls(sample, source, table, whereabouts, divided=divided)
 
     @cached_property
     def content(self) -> str:
@@ -71,6 +89,21 @@ class Rows:
         if self.digests is None:
             return fingerprint(self.sample)
         return fingerprint(self.sample, self.digests.add)
+
+    @property
+    def aside(self) -> Sample | None:
+        """The rows that were put aside; None where the table was not divided."""
+        return None if self.divided is None else self.divided.train
+
+    @property
+    def split(self) -> RowSplit | None:
+        """How the table was divided."""
+        return None if self.divided is None else self.divided.how
+
+    @property
+    def part_name(self) -> str | None:
+        """A name for the ledger, by the content of rows that were put aside."""
+        return None if self.divided is None else self.divided.name
 
     @property
     def columns(self) -> frozenset[str]:
@@ -167,9 +200,20 @@ def _source(data: Any) -> str | None:
 
 
 def protected_rows(opening: Opening, data: Any, table: str | None = None) -> Sample:
-    """A table, read as the ledger's was: CSV files by the types and the form that it keeps."""
+    """A table, read as the ledger's was: CSV files by the types and the form that it keeps.
+
+    Of the whole table, a part of which was put aside, the rest.
+    """
+    return _parts(opening, data, table)[0]
+
+
+def _parts(opening: Opening, data: Any, table: str | None) -> tuple[Sample, DividedTable | None]:
     shape = KnownTable(opening.form, opening.schema.types, seen=True)
-    return open_sample(data, table=table, known=shape)
+    sample, split = open_sample(data, table=table, known=shape), opening.split
+    if split is None or sample.n != split.rows:
+        return sample, None
+    divided = put_aside(sample, split.part, split.by)
+    return divided.hold, divided
 
 
 def has_shape(opening: Opening, sample: Sample) -> bool:

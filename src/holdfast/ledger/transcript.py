@@ -31,7 +31,6 @@ from holdfast.ledger.dictionaries import Dictionaries, Dictionary
 from holdfast.ledger.entries import (
     ENDING,
     Asked,
-    Opening,
     Pending,
     Recorded,
     at_worst,
@@ -44,6 +43,7 @@ from holdfast.ledger.entries import (
     require_settled,
 )
 from holdfast.ledger.limits import alike
+from holdfast.ledger.opening import Opening
 from holdfast.ledger.untried import UNTRIED, Untried
 from holdfast.mechanisms.catalogue import built, claiming
 from holdfast.mechanisms.claims import CHECKS, GATES
@@ -383,10 +383,9 @@ class Transcript:
         )
 
     @property
-    def has_events(self) -> bool:
-        """Whether there may be looks at events: here, or where a checkpoint folded them."""
-        folded = self._past is not None and (self.account.described or self.dictionaries.named)
-        return bool(self._events or folded)
+    def describes(self) -> bool:
+        """Whether there is a look at any event."""
+        return self.account.described > 0
 
     def told_of(self, question: str) -> Sequence[Recorded]:
         """Composite lines of a question, with those that a checkpoint folded."""

@@ -17,9 +17,11 @@ from holdfast.mechanisms.described import DESCRIBED
 from holdfast.mechanisms.kind import MechanismKind
 from holdfast.mechanisms.reveal import REVEAL
 from holdfast.mechanisms.terms import Terms
+from holdfast.question.columns import Schema
 from holdfast.statistics.description import method_of
+from holdfast.statistics.names import short_name
 from holdfast.theory.base.intervals import Interval
-from holdfast.wording import missing_rows, percent, plural
+from holdfast.wording import missing_rows, percent, plural, status_text
 
 if TYPE_CHECKING:
     import polars as pl
@@ -103,6 +105,7 @@ class LedgerView:
     looks: tuple[Recorded, ...]
     together: str
     rows: int
+    schema: Schema
 
     def __len__(self) -> int:
         return len(self.lines)
@@ -150,7 +153,7 @@ class LedgerView:
         """The table as text; with `parts`, each line's parts below it."""
         if not self.lines:
             return "Ledger: no question has been asked yet."
-        head = f"{'status':<12}{'value':>11}  {'interval':<26} {'bits':>5} {'rows':>9}"
+        head = f"{'status':<15}{'value':>11}  {'interval':<26} {'bits':>5} {'rows':>9}"
         rows = [f"{'':>4}  {head}  question"]
         for line in self.lines:
             number = "-" if line.number is None else line.number
@@ -158,7 +161,7 @@ class LedgerView:
             if parts:
                 looks = self.parts(line)
                 rows.extend(self._row("", part, f"  (look {part.look})") for part in looks)
-        return "\n".join([*rows, f"all intervals together: {self.together}"])
+        return "\n".join([*rows, self.together])
 
     def __str__(self) -> str:
         return self.to_text()
@@ -166,7 +169,7 @@ class LedgerView:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return f"{self.to_polars()._repr_html_()}<small>all together: {self.together}</small>"
+        return f"{self.to_polars()._repr_html_()}<small>{self.together}</small>"
 
     def _row(self, number: int | str, recorded: Recorded, note: str) -> str:
         verdict = f"{recorded.verdict}: " if recorded.part_of is None and recorded.verdict else ""
@@ -178,9 +181,10 @@ class LedgerView:
         note = f"  (planned){note}" if recorded.planned else note
         bits = "" if recorded.bits is None else f"{recorded.bits:.1f}"
         interval = "" if recorded.side else recorded.interval_text  # the claim says it
+        name = short_name(recorded.question, self.schema)
         return (
-            f"{number:>4}  {recorded.status:<12}{recorded.shown:>11}  {interval:<26} "
-            f"{bits:>5} {rows:>9}  {indent}{verdict}{recorded.question}{note}"
+            f"{number:>4}  {status_text(recorded.status):<15}{recorded.shown:>11}  {interval:<26} "
+            f"{bits:>5} {rows:>9}  {indent}{verdict}{name}{note}"
         )
 
 
@@ -192,7 +196,8 @@ def view_of(transcript: Transcript, together: str) -> LedgerView:
         for line in transcript.lines
     ]
     lines = (*told, *_unfinished(transcript))
-    return LedgerView(lines, tuple(transcript.answers), together, transcript.terms.rows)
+    rows, schema = transcript.terms.rows, transcript.table.schema
+    return LedgerView(lines, tuple(transcript.answers), together, rows, schema)
 
 
 def _unfinished(transcript: Transcript) -> list[Recorded]:
@@ -252,7 +257,7 @@ def explanation(transcript: Transcript) -> str:
     """The whole session from its entries: what was promised, and how each interval came about."""
     opening, terms = transcript.opening, transcript.terms
     kind = kind_of(opening.mechanism["name"])
-    declared = "an open number of" if terms.questions is None else f"{terms.questions:,}"
+    declared = "no limit set on" if terms.questions is None else f"{terms.questions:,}"
     board = transcript.attached.board.terms
     lines = [
         f"{opening.name}: {terms.rows:,} rows, {declared} questions, "
@@ -285,7 +290,7 @@ def explanation(transcript: Transcript) -> str:
         )
     closed = transcript.account.closed
     if closed is not None:
-        for_what = "everything" if closed.retired else "everything but described questions"
+        for_what = "everything" if closed.retired else "everything but text questions"
         lines.append(f"      Closed at {closed.at} for {for_what}: {closed.why}")
     lines.append("")
     lines.append(f"Leakage in all: {transcript.committed.nats:.6g} nats.")
@@ -302,12 +307,15 @@ def _explained(line: Recorded, parts: Sequence[Recorded], kind: MechanismKind) -
     if line.known or line.contradict:
         lines.append(f"      {line.known_text}")
     if not line.parts:
-        return [*lines, f"      {line.status}; no look was asked for it, and it adds 0 nats"]
+        return [
+            *lines,
+            f"      {status_text(line.status)}; no look was asked for it, and it adds 0 nats",
+        ]
     earlier = len(set(line.parts)) - len(parts)
     beside = f", and {plural(earlier, 'look')} known before" if earlier else ""
     lines.append(
-        f"      {line.status}; follows from {plural(len(parts), 'look')} asked for it{beside}; "
-        f"they add {line.charge:.5g} nats"
+        f"      {status_text(line.status)}; follows from {plural(len(parts), 'look')} asked for it"
+        f"{beside}; they add {line.charge:.5g} nats"
     )
     for part in parts:
         lines.append(f"      look {part.look}: {part.question} {_result(part)}")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 from holdfast import require
@@ -40,7 +40,7 @@ from holdfast.theory.base.random_sizes import PooledUnits
 from holdfast.theory.base.safeside import round_down, round_up
 from holdfast.theory.leakage.many_symbols import lookup_log_weight
 from holdfast.theory.leakage.nats import LeakageAccount, fixed_share, open_ended_share
-from holdfast.wording import percent
+from holdfast.wording import percent, sure
 
 __all__ = [
     "RULES",
@@ -70,14 +70,15 @@ WHOLE_RANGE = 0.5  # the half-width of an interval that says nothing
 _CONFIDENCE_LEVEL = 0.95
 _DESCRIBED_SHARE = 0.4
 _NONE_MISSING = lookup_log_weight(0, 0)
+_looked_up_weight = lru_cache(lookup_log_weight)  # every level of a ledger has it
 
 
 class Pots(NamedTuple):
     """The failure probability of all intervals, parted: described questions, what is kept for a
     statistic that is revealed at the end, and all others.
 
-    Of the last two `log_weight` is taken off: what was looked up at opening, if nothing else that no
-    value is missing. To described questions it says nothing, for their levels are those of texts.
+    Of the last two `log_weight` is taken off: what was looked up at opening, be it that no value is
+    missing. To described questions it says nothing, for their levels are those of texts.
     """
 
     confidence_level: float
@@ -118,9 +119,10 @@ def _require_share(described: Describing, share: float) -> None:
         )
 
 
-# Of new ledgers: differences of two groups' shares by the law of both counts, and arms of a design
-# by one bet. A better rule of an event that has one gets the next number.
-RULES = 2
+# Of new ledgers. 2: differences of two groups' shares by the law of both counts, and arms of a
+# design by one bet. 3: means of alike rows by bets in an order too. A better rule of an event that
+# has one gets the next number.
+RULES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +185,7 @@ class Terms:
                 f"sampling has largest={self.sampling.largest:,}, by which the sizes of units were "
                 "not decided, and a design makes public how many rows its groups have, as if they "
                 "were; say sizes='fixed' in place of largest=, and every promise is given the "
-                "sizes of the units, or leave design out: described questions about groups need "
+                "sizes of the units, or leave design out: text questions about groups need "
                 "none."
             )
 
@@ -203,7 +205,7 @@ class Terms:
         if not self.simultaneous:
             return "no promise"
         condition = f", {GIVEN_SIZES}" if self.given_sizes else ""
-        return f"simultaneous {percent(self.confidence_level)}{condition}"
+        return f"{sure(self.confidence_level)}{condition}"
 
     @property
     def half_width(self) -> float:
@@ -215,14 +217,14 @@ class Terms:
         """The promised half-width, in words."""
         if self.tolerance is None:
             return "no half-width is promised"
-        return f"half-width {self.tolerance:g} of the range"
+        return f"+-{100 * self.tolerance:.4g} % of each column's range"
 
     @property
     def parted(self) -> str:
         """Parts of the failure probability, where it is not all for the ledger's questions."""
         whole = 1.0 - self.confidence_level
         parts = {
-            "described questions": self.described_share,
+            "text questions": self.described_share,
             "a statistic revealed at the end": self.reveal_share,
             "all others": 1.0 - self.described_share - self.reveal_share,
         }
@@ -290,7 +292,7 @@ class Terms:
     def pots(self) -> Pots:
         """The failure probability, parted."""
         shares = self.described_share, self.reveal_share
-        weight = 0.0 if self.looked_up is None else lookup_log_weight(*self.looked_up)
+        weight = 0.0 if self.looked_up is None else _looked_up_weight(*self.looked_up)
         return Pots(self.confidence_level, *shares, weight)
 
     @property
@@ -344,12 +346,12 @@ class Terms:
 
 def _assumed_of_key(key: str, *, alone: bool) -> str:
     """Assumptions of a key and the columns attached by it; `alone`, rows may be alike given it."""
-    submitted = f"about values submitted by key: for these items, given {key}"
+    submitted = "results for uploaded columns hold for these items only"
     if not alone:
         return submitted
     return (
-        f"{key} says nothing of a row, {submitted}, about computed columns and scores: one program "
-        "made them for all rows alike"
+        f"keys ({key}) carry no information, {submitted}, for computed columns and scores the same "
+        "program scored every row"
     )
 
 
@@ -498,7 +500,7 @@ class Account:
         if self.closed is not None:
             raise BudgetExhausted(
                 f"the ledger was closed for asks and checks at {self.closed.at}, when "
-                f"{self.closed.why}. Ask a described question: text over the table's own columns, "
+                f"{self.closed.why}. Ask a text question: one over the table's own columns, "
                 "without a tolerance."
             )
 

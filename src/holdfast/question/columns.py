@@ -27,8 +27,9 @@ from holdfast.question.scale import Scale
 from holdfast.question.text import string
 from holdfast.wording import plural
 
-__all__ = ["Schema", "no_column"]
+__all__ = ["FROM_TRAINING", "Schema", "no_column"]
 
+FROM_TRAINING = " (learnt from training rows)"
 _SHOWN = 5  # values of a column in a listing
 
 
@@ -37,9 +38,10 @@ class Schema:
     """The columns a question may use, in the table's order, and what was declared of some.
 
     `never_null` says of columns whether every row has a value, which is so where nothing is said.
-    `learnt` names the columns whose values nobody declared: they are those of training rows.
+    `learnt` names the columns whose values, or ranges of numbers, nobody declared: they are those
+    of training rows.
     `aliases` are other names of columns: a question by such a name is about the column itself.
-    `outcomes` are what is measured, `segments` the columns that it is cut by, `planned` questions.
+    `outcomes` are what is measured, `segments` what it is cut by, `planned` questions.
     """
 
     types: Mapping[str, ColumnType]
@@ -72,8 +74,10 @@ class Schema:
             if name not in self.types:
                 raise InvalidArgument(f"never_null is declared for {no_column(name, self.types)}")
         for name in self.learnt:
-            if name not in self.values:
-                raise InvalidArgument(f"Column {name!r} has learnt values, and has no values.")
+            if name not in self.values and name not in self.bounds:
+                raise InvalidArgument(
+                    f"Column {name!r} has learnt values, and has neither values nor bounds."
+                )
 
     def _check_numbers(self) -> None:
         for noun, names in (("Bounds", self.bounds), ("Scales", self.scales)):
@@ -83,7 +87,7 @@ class Schema:
                 if self.types[name].kind is not ValueKind.NUMBER:
                     raise InvalidArgument(
                         f"{noun} are declared for column {name!r}, which is {self.types[name]}; "
-                        f"only numbers have {noun.lower()}."
+                        f"only numbers have {noun.lower()}: leave them out."
                     )
         for name, bounds in self.bounds.items():
             bounds_pair(bounds, f"The bounds of column {name!r}")
@@ -101,7 +105,7 @@ class Schema:
             {**self.weights, **more.weights},
             {**self.scales, **more.scales},
             (*self.favourites, *more.favourites),
-            tuple(name for name in self.learnt if name not in more.values),
+            tuple(each for each in self.learnt if each not in {*more.values, *more.bounds}),
             never_null={**self.never_null, **more.never_null},
             outcomes=self.outcomes,
             segments=self.segments,
@@ -123,12 +127,17 @@ class Schema:
             planned=tuple(dict.fromkeys((*self.planned, *planned))),
         )
 
-    def learn(self, values: Mapping[str, Iterable[str]]) -> Schema:
-        """This schema with the values that training rows have in columns without declared ones."""
+    def learn(
+        self, values: Mapping[str, Iterable[str]], ranges: Mapping[str, Range] | None = None
+    ) -> Schema:
+        """This schema with what training rows have in columns of which it was not declared."""
         new = {name: tuple(sorted(categories)) for name, categories in values.items()}
         new = {name: categories for name, categories in new.items() if name not in self.values}
-        learnt = tuple(sorted({*self.learnt, *new}))
-        return replace(self, values={**self.values, **new}, learnt=learnt)
+        ends = {name: each for name, each in (ranges or {}).items() if name not in self.bounds}
+        learnt = tuple(sorted({*self.learnt, *new, *ends}))
+        return replace(
+            self, values={**self.values, **new}, bounds={**self.bounds, **ends}, learnt=learnt
+        )
 
     @property
     def declared(self) -> ColumnFacts:
@@ -146,23 +155,21 @@ class Schema:
     @property
     def said(self) -> Schema:
         """What was declared in words: without what was learnt."""
-        values = {
-            name: categories for name, categories in self.values.items() if name not in self.learnt
-        }
-        return replace(self, values=values, learnt=())
+        values = {name: each for name, each in self.values.items() if name not in self.learnt}
+        bounds = {name: each for name, each in self.bounds.items() if name not in self.learnt}
+        return replace(self, values=values, bounds=bounds, learnt=())
 
     def facts(self, name: str) -> list[str]:
         """What is known of a column beside its type, in words."""
-        facts = []
+        facts, whence = [], FROM_TRAINING if name in self.learnt else ""
         if name in self.bounds:
-            facts.append("{:g} to {:g}".format(*self.bounds[name]))
+            facts.append("{:g} to {:g}".format(*self.bounds[name]) + whence)
         if name in self.scales:
             facts.append(self.scales[name].text)
         if name in self.values:
             values = self.values[name]
             examples = ", ".join(map(shortened, values[:_SHOWN]))
             more = ", ..." if len(values) > _SHOWN else ""
-            whence = " (learnt from training rows)" if name in self.learnt else ""
             facts.append(f"{plural(len(values), 'value')}: {examples}{more}{whence}")
         if name in self.weights:
             facts.append(f"weight {self.weights[name]}")

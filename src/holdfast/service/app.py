@@ -52,6 +52,7 @@ from holdfast.service.rest import board_rest, custody, rest
 from holdfast.service.sessions import SignedOut, session_of
 from holdfast.service.tokens import Token
 from holdfast.service.wire import told
+from holdfast.service.workbench import bench_pages
 
 __all__ = [
     "app_of",
@@ -152,6 +153,7 @@ def app_of(service: Service) -> FastAPI:
         custody,
         operations,
         dashboard,
+        bench_pages,
         board_pages,
         gate_pages,
         planning,
@@ -173,19 +175,27 @@ async def _lifespan(service: Service, _: FastAPI) -> AsyncIterator[None]:
     service.close()
 
 
-async def _sign_in(_: Request, __: Exception) -> Response:
+async def _sign_in(request: Request, _: Exception) -> Response:
+    if "hx-request" in request.headers:  # a part of a page: the whole page goes there
+        return Response(status_code=204, headers={"HX-Redirect": "/login"})
     return RedirectResponse("/login", 303)
 
 
 async def _problem(request: Request, error: Exception) -> Response:
     """A problem: for programs as JSON, for people, who ask for pages, as a page."""
-    if not request.headers.get("accept", "").startswith("text/html"):
+    part = "hx-request" in request.headers
+    if not part and not request.headers.get("accept", "").startswith("text/html"):
         return problem_reply(error)
     try:
         session = session_of(request, request.app.state.service)
     except SignedOut:
         session = None
-    return problem_page(problem_of(error), session)
+    page = problem_page(problem_of(error), session)
+    if part:  # it takes the place of the page that asked, and not of a part of it
+        page.headers.update(
+            {"HX-Retarget": "main", "HX-Reselect": "main", "HX-Reswap": "outerHTML"}
+        )
+    return page
 
 
 async def _invalid(request: Request, error: Exception) -> Response:

@@ -84,7 +84,7 @@ _High: TypeAlias = Annotated[
     float | None, Field(description="None where nothing bounds it from above.")
 ]
 _Bits: TypeAlias = Annotated[
-    float | None, Field(description="How long a described question is; None for others.")
+    float | None, Field(description="How long a text question is; None for others.")
 ]
 _QuestionsLeft: TypeAlias = Annotated[
     int, Field(description="Without a description or a guess, at the tolerance.")
@@ -193,7 +193,7 @@ class CostReply(BaseModel):
     least: float = Field(description="Nats, if every guess is confirmed.")
     most: float | None = Field(description="Nats at worst; None: all that is left.")
     questions: int = Field(description="How many questions it takes at most.")
-    questions_left: int = Field(description="Without a description or a guess, now.")
+    questions_left: int = Field(description="About later columns or functions, now.")
     questions_left_if_confirmed: int = Field(description="At best.")
     questions_left_after: int = Field(description="At worst.")
     repeated: bool = Field(description="Asked before, so that it is free.")
@@ -208,15 +208,16 @@ _Closed = _record("ClosedReply", "When and why a ledger was closed or retired.",
 
 
 class _Budget(BaseModel):
-    described: int = Field(description="Described questions answered; any number more may be.")
+    described: int = Field(description="Text questions answered; there is no limit.")
     asked: int = Field(description="Other questions answered.")
     questions_left: _QuestionsLeft
     checks: int = Field(description="Guesses that were checked.")
-    surprises: int = Field(description="Guesses that were refuted.")
+    surprises: int = Field(description="Guesses that were not confirmed.")
     surprises_left: _SurprisesLeft
     gates: int = Field(description="Gates that were tried.")
     shown: int = Field(description="Gates that were shown.")
     candidates_left: int | None = Field(description="Of gates: how many are left.")
+    next_gate: dict[str, Any] | None = Field(description="The gain that it can show, and how.")
     simultaneous: _Simultaneous
     nats: float = Field(description="What has leaked.")
     closed: _Closed | None  # type: ignore[valid-type]

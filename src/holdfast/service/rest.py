@@ -166,7 +166,7 @@ _route_verb("check", CheckBody, "Is it about this? Almost free when confirmed.")
 _route_verb(
     "gate",
     GateBody,
-    "Is it shown to be better? *Not shown* says nothing, and is nearly free.",
+    "Is it shown? *Not shown* leaves it open, and costs almost nothing.",
     AnswerReply,
 )
 

@@ -19,7 +19,7 @@ from holdfast.statistics.derived import (
     Estimate,
     Joined,
     Stages,
-    all_parts,
+    described_parts,
     is_derived,
     is_single,
 )
@@ -53,7 +53,7 @@ __all__ = [
     "described",
     "described_again",
     "described_answer",
-    "event_of",
+    "event_text",
     "is_at_the_floor",
     "method_of",
     "reads_as_written",
@@ -189,7 +189,7 @@ def _described_parts(question: Bound, ground: Ground) -> DescribedParts | None:
     if not is_derived(question):
         return None
     parts = []
-    for statistic in all_parts(question):
+    for statistic in described_parts(question):
         part = described(statistic, ground)
         if part is None or not reads_as_written(statistic.text, ground):
             return None
@@ -225,7 +225,7 @@ def described(question: Bound, ground: Ground) -> DescribedQuestion | None:
     )
 
 
-def event_of(question: Bound) -> str | None:
+def event_text(question: Bound) -> str | None:
     """The event that the rule of a question would be about; None if it has no description."""
     if type(question) not in DESCRIPTIONS:
         return None

@@ -24,7 +24,7 @@ from holdfast.lab.world.holders import Plain, as_if_independent
 from holdfast.lab.world.populations import Blocks, Population, Signs
 from holdfast.lab.world.session import BY_BOUNDED_NOISE, Protected
 from holdfast.lab.world.text_questions import ByDescription
-from holdfast.ledger.entries import Opening
+from holdfast.ledger.opening import Opening
 from holdfast.mechanisms.catalogue import kind_of
 from holdfast.mechanisms.terms import Terms
 from holdfast.theory.base.concentration import SubExponential, SubGaussian
