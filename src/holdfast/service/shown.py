@@ -236,7 +236,8 @@ class LedgerSearch:
 
     def fits(self, facts: Mapping[str, Any]) -> bool:
         """Whether a line is looked for; `facts` are what the reader may know of it."""
-        text = f"{facts['question']} {facts['why'] or ''} {facts.get('asked_by') or ''}".lower()
+        fields = ("question", "table", "why", "asked_by")
+        text = " ".join(facts.get(name) or "" for name in fields).lower()
         return (
             all(word in text for word in self.words.lower().split())
             and self.status in ("", facts["status"])
@@ -318,7 +319,9 @@ def folded(lines: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
         if table is None or len(members) == 1:
             yield from ({"table": None, "lines": [line]} for line in members)
         else:
-            yield {"table": table, "at": at, "lines": members, "groups": _table_drawn(members)}
+            text = "\n".join(line["copy"] for line in members)
+            drawn = {"groups": _table_drawn(members), "copy": text}
+            yield {"table": table, "at": at, "lines": members, **drawn}
 
 
 def _table_drawn(lines: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
