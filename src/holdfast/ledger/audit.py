@@ -272,6 +272,9 @@ def _telling_fault(transcript: Transcript, lines: Sequence[dict[str, Any]]) -> s
         stored = transcript.told_of(request.question)
         earlier = [each for each in stored if each.number is not None and each.number < number]
         again = whole(request, question, followed, earlier, terms)
+        about = [*looks, *(_look(transcript, each) for each in line.get("known", ()))]
+        if "rows" in line and not any(list(each.rows or ()) == line["rows"] for each in about):
+            return f", line {number}: its rows are those of none of its looks"
         for name in (*again, "implied", "known", "contradict"):
             if not alike(line.get(name, 0), again.get(name, 0)):
                 return f", line {number}: its {name} does not follow from its looks"
