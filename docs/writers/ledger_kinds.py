@@ -82,6 +82,8 @@ _OWN: Mapping[str, Mapping[str, str]] = {
         "key": "the public column by which values are attached",
         "mechanism": "what answers questions without a description, with its options",
         "public": "the columns that people know",
+        "looked_up": "how many columns were searched for missing values at opening, and how many "
+        "had some; null: nobody looked, or nobody counted it",
         "questions": "how many were declared; null: open-ended",
         "reveal_share": "what is kept for a statistic that is revealed at the end",
         "rules": "which rules describe: those of the version by which it was opened, 1 where it "
@@ -134,6 +136,9 @@ _OWN: Mapping[str, Mapping[str, str]] = {
         "side": "of a one-sided claim: at least or at most",
         "table": "what was asked for, where this is one of its groups or places",
         "unbounded": "whether the values have no range; low and high are then those of a grid",
+        "likely": "only where the half-width of a check was chosen: `tolerance`, and what it is "
+        "made of: `n` rows, the `rows` that the guess is worth, `variance`, the level `log_p`, and "
+        "whether `by_bets`",
         "verb": "ask, check or gate",
     },
     "look": {
