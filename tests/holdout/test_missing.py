@@ -425,7 +425,7 @@ def test_a_private_ledger_does_not_look(tmp_path: Path) -> None:
         assert holdout.opening.terms.looked_up == (0, 0)
 
 
-# Checks of what its text describes -----------------------------------------------------------------
+# Checks of what its text describes ----------------------------------------------------------------
 
 
 def test_a_check_that_the_ledger_refuses_is_answered_by_its_text(tmp_path: Path) -> None:
