@@ -136,6 +136,9 @@ _OWN: Mapping[str, Mapping[str, str]] = {
         "side": "of a one-sided claim: at least or at most",
         "table": "what was asked for, where this is one of its groups or places",
         "unbounded": "whether the values have no range; low and high are then those of a grid",
+        "likely": "only where the half-width of a check was chosen: `tolerance`, and what it is "
+        "made of: `n` rows, the `rows` that the guess is worth, `variance`, the level `log_p`, and "
+        "whether `by_bets`",
         "verb": "ask, check or gate",
     },
     "look": {
