@@ -82,6 +82,8 @@ _OWN: Mapping[str, Mapping[str, str]] = {
         "key": "the public column by which values are attached",
         "mechanism": "what answers questions without a description, with its options",
         "public": "the columns that people know",
+        "looked_up": "how many columns were searched for missing values at opening, and how many "
+        "had some; null: nobody looked, or nobody counted it",
         "questions": "how many were declared; null: open-ended",
         "reveal_share": "what is kept for a statistic that is revealed at the end",
         "rules": "which rules describe: those of the version by which it was opened, 1 where it "

@@ -15,6 +15,7 @@ from typing import ParamSpec, TypeVar
 __all__ = [
     "CLAUSES",
     "COMMANDS_ELSEWHERE",
+    "EXTRA_ARGUMENTS",
     "NAMES",
     "OPTIONS",
     "SCORINGS",
@@ -343,6 +344,16 @@ COMMANDS_ELSEWHERE = _spread(
         "ls": "list",
     }
 )
+
+
+# The option of a command that its one argument too many was meant for.
+EXTRA_ARGUMENTS = {
+    "check": "--guess",
+    "gate": "--at-least",
+    "init": "--name",
+    "plan": "--rows",
+    "split": "--test-size",
+}
 
 
 def without_attribute(what: str, thing: object, name: str, instead: str = "") -> AttributeError:

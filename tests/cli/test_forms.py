@@ -258,7 +258,8 @@ def test_init_proposes_outcomes_and_segments_and_takes_them(tmp_path: Path) -> N
     (tmp_path / "schema.toml").write_text(f'[bounds]\n{bounds}\n[values]\no = ["A", "B"]')
     schema = ("--schema", "schema.toml")
     proposed = holdfast("init", "t.parquet", "--name", "plain", *schema, cwd=tmp_path).stdout
-    assert "--outcome late --outcome x --outcome y --segment o --segment 'years at 49.5'" in proposed
+    outlook = "--outcome late --outcome x --outcome y --segment o --segment 'years at 49.5'"
+    assert outlook in proposed
     cut = ("--segment", "years at 18, 49.5")
     family = ("--outcome", "late", "--segment", "o", *cut, "--planned", "effect(x, o) by late")
     taken = holdfast("init", "t.parquet", "--name", "told", *schema, *family, cwd=tmp_path)

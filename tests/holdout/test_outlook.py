@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -49,7 +50,7 @@ def test_of_next_to_no_difference_no_number_is_named(tmp_path: Path) -> None:
 
 
 def test_training_rows_could_forecast_what_is_open(tmp_path: Path) -> None:
-    facts = {"schema": {"group": {"values": ["a", "b"]}}, "planned": [GAP]}
+    facts: dict[str, Any] = {"schema": {"group": {"values": ["a", "b"]}}, "planned": [GAP]}
     frame, other = drawn(1_000, 0.04, seed=3), drawn(1_000, 0.04, seed=4)
     with holdfast.open(frame, ledger=tmp_path / "t.ledger", train=other, **facts) as holdout:
         line = str(holdout.ask(GAP))

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from holdfast.did_you_mean import (
     COMMANDS_ELSEWHERE,
+    EXTRA_ARGUMENTS,
     near_names,
     option_meant,
     option_written,
@@ -152,6 +153,9 @@ def _explain_usage(error: Any) -> None:
         hint = f"did you mean holdfast {name or '-h'}?"
         command = command.commands.get(name)
         error.message = error.message.partition(" Did you mean")[0]
+    extra = error.message.partition("extra argument(s) (")[2].removesuffix(")")
+    if extra and command.name in EXTRA_ARGUMENTS:
+        hint = f"did you mean {EXTRA_ARGUMENTS[command.name]} {extra}?"
     files = [word for word in sys.argv[1:] if word.endswith((".csv", ".jsonl", ".eval"))]
     if command is not None and command.name == "gate" and len(files) > 1:
         hint = f"two files are compared: holdfast compare {' '.join(files[:2])}"

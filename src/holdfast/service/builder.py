@@ -527,11 +527,13 @@ class Builder:
         for (place, slot), text in zip(self._places(draft), slots, strict=True):
             condition, column = self.condition(text), self._column_of(text)
             compared = column is not None and slot.kind in _COMPARED
+            # A filter was added by its column, and the second group is of the first one's.
+            is_same = place.startswith("where") or (place, slot.kind) == ("slot 2", "group")
             yield {
                 "place": place,
                 "title": _TITLES.get(slot.title, slot.title).replace("_", " "),
                 "text": text,
-                "columns": [] if place.startswith("where") else self._chips(slot.kind, column),
+                "columns": [] if is_same else self._chips(slot.kind, column),
                 "column": None if column is None else column.name,
                 "operators": self._operators(slot, column, condition) if compared else [],
                 "value": None if condition is None else condition.value,

@@ -21,7 +21,7 @@ from holdfast.service.tokens import Token
 from holdfast.service.wire import ledger_told
 from holdfast.statistics.names import short_name
 from holdfast.theory.base.intervals import Interval
-from holdfast.wording import among_rows, percent, plural
+from holdfast.wording import among_rows, percent, plural, status_text
 
 __all__ = [
     "SHOWN",
@@ -236,7 +236,8 @@ class LedgerSearch:
 
     def fits(self, facts: Mapping[str, Any]) -> bool:
         """Whether a line is looked for; `facts` are what the reader may know of it."""
-        text = f"{facts['question']} {facts['why'] or ''} {facts.get('asked_by') or ''}".lower()
+        fields = ("question", "table", "why", "asked_by")
+        text = " ".join(facts.get(name) or "" for name in fields).lower()
         return (
             all(word in text for word in self.words.lower().split())
             and self.status in ("", facts["status"])
@@ -299,7 +300,7 @@ def _line(line: Recorded, facts: Mapping[str, Any], holdout: Holdout) -> dict[st
     return {
         **facts,
         "name": name,
-        "status_text": line.status_text,
+        "status_text": status_text(line.status),
         "claimed": line.claimed,
         "shown": line.shown if says else "",
         "interval": interval,
@@ -307,7 +308,7 @@ def _line(line: Recorded, facts: Mapping[str, Any], holdout: Holdout) -> dict[st
         "decides": decision_of(line),
         "picture": picture_of(line),
         "rows": among_rows(line.rows or (rows, rows), rows, line.missing),
-        "copy": f"{name}: {line.shown if says else line.status_text} {interval}".strip(),
+        "copy": f"{name}: {line.shown if says else status_text(line.status)} {interval}".strip(),
     }
 
 
@@ -318,7 +319,9 @@ def folded(lines: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
         if table is None or len(members) == 1:
             yield from ({"table": None, "lines": [line]} for line in members)
         else:
-            yield {"table": table, "at": at, "lines": members, "groups": _table_drawn(members)}
+            text = "\n".join(line["copy"] for line in members)
+            drawn = {"groups": _table_drawn(members), "copy": text}
+            yield {"table": table, "at": at, "lines": members, **drawn}
 
 
 def _table_drawn(lines: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -48,6 +48,7 @@ from holdfast.service.shown import (
 )
 from holdfast.service.wire import csv_of, dataset_told
 from holdfast.statistics.averages import MEANS
+from holdfast.wording import status_text
 
 __all__ = ["bench_pages"]
 
@@ -154,11 +155,13 @@ async def _workbench(
     lines = await served.read(lambda holdout: lines_shown(holdout, session.token, 3 * _NEWEST))
     count = await served.read(lambda holdout: len(holdout.ledger))
     fields = {**dict.fromkeys(_FIELDS, ""), **form, "key": form.get("key") or secrets.token_hex(16)}
-    problem: Problem | None = outcome.get("problem")
+    problem, reply = outcome.get("problem"), outcome.get("reply")
+    own = set() if reply is None else reply["numbers"]  # they are shown above the others
+    lines = [line for line in lines if line["number"] not in own]
     blank = {"reply": None, "cost": None, "hint": None, "price": 1, "problem": None}
     return rendered(
         "workbench.html",
-        200 if problem is None else problem.status,
+        problem.status if isinstance(problem, Problem) else 200,
         session=session,
         dataset=dataset,
         kind=await served.kind(),
@@ -200,20 +203,26 @@ def _drawn(reply: Reply) -> dict[str, Any]:
     """A reply as a page shows it: one answer, or a table of them over one axis."""
     if not isinstance(reply, Answer):
         together = reply.answers[0][1].left.together
-        table = {"groups": groups_drawn(reply), "together": together}
-        return {"text": str(reply), "question": reply.question, **table}
+        return {
+            "text": str(reply),
+            "question": reply.question,
+            "groups": groups_drawn(reply),
+            "together": together,
+            "details": reply.details,
+            "numbers": {answer.recorded.number for _, answer in reply},
+        }
     line = reply.recorded
     return {
         "text": str(reply),
         "question": reply.name,
         "groups": None,
         "number": line.number,
-        "shown": line.shown if line.value is not None else reply.status_text,
+        "numbers": {line.number},
+        "shown": line.shown if line.value is not None else status_text(reply.status),
         "interval": line.interval_text if line.value is not None and line.side is None else "",
         "decides": decision_of(line),
         "picture": picture_of(line),
-        "rows": reply.of_rows,
-        "bits": line.bits,
+        "details": reply.details,
     }
 
 
