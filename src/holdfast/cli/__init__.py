@@ -33,6 +33,7 @@ COMMANDS = {
     "plan": "plan_command",
     "split": "init",
     "init": "init",
+    "declare": "init",
     "ask": "verbs",
     "check": "verbs",
     "gate": "verbs",

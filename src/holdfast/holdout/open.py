@@ -31,6 +31,7 @@ from holdfast.data.values import columns_with_missing
 from holdfast.errors import ImplausibleScale, InvalidArgument, SecondLedger
 from holdfast.guessers.guesser import guessers_of
 from holdfast.holdout.batch import require_claims
+from holdfast.holdout.declare import ADDED_LATER
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.guess import other_rows, require_others, training_rows
 from holdfast.holdout.holdout import TIMEOUT, Holdout
@@ -55,6 +56,7 @@ from holdfast.question.columns import Schema, no_column
 from holdfast.question.declaring import listed
 from holdfast.question.expression import ColumnType
 from holdfast.statistics.bits import Prior
+from holdfast.wording import plural
 
 __all__ = ["by_path", "open", "opened_again", "reopening"]
 
@@ -127,8 +129,8 @@ def open(
     relation or file (with `table`), or the address of a PostgreSQL database (with `table`). The
     `ledger` is a file (default: NAME.ledger), or rows of such a database, by an address such as
     postgresql://USER@HOST/DATABASE?ledger=NAME. An existing one is resumed, with the same data or,
-    to look at it, with none; `secret` is the file of its secret, if that is elsewhere. For a new
-    one:
+    to look at it, with none; `secret` is the file of its secret, if that is elsewhere. As long as
+    nothing was asked, what is declared otherwise takes the place of what was. For a new one:
 
     * `tolerance`: the promised half-width as a fraction of each statistic's range (default: what
       the mechanism allows for so many `questions`, or 0.05);
@@ -221,7 +223,9 @@ def open(
             rows = Rows.of_ledger(store, transcript.opening, data, table)
             training = None if train is not None else rows.aside
         sample = None if rows is None else rows.sample
-        _same_declarations(home, transcript.opening, declarations, sample)
+        differing = _differing(transcript.opening, declarations, sample)
+        if differing is not None and (sample is None or not _may_redeclare(transcript, differing)):
+            raise _opened_otherwise(home, transcript, *differing)
         if rows is not None:
             rows.require_protected(store, transcript.opening)
             for copy in note_ledger(home, transcript.first):
@@ -238,6 +242,10 @@ def open(
             contents = None if sample is None else RowContents(sample, key)
             training = other_rows(train, transcript.opening, store.secret, contents)
         desk = Desk(store, transcript, sample, training, timeout, guessers)
+        if differing is not None and sample is not None:
+            request = _completed(declarations, transcript.opening, learns=training is not None)
+            opening = _opening(home, request, sample, training)
+            desk.declare_anew(opening.of_the_rows_of(transcript.opening))
         if guesser is not None and guessers:
             require_claims(desk.transcript)
     except BaseException:
@@ -484,18 +492,64 @@ def _not_private(name: str) -> InvalidArgument:
     )
 
 
-def _same_declarations(
-    home: LedgerHome, opening: Opening, request: _OpenRequest, sample: Sample | None
-) -> None:
-    """Refuse what is said otherwise than when the ledger was opened."""
+def _differing(
+    opening: Opening, request: _OpenRequest, sample: Sample | None
+) -> tuple[str, object, object] | None:
+    """What is said otherwise than when the ledger was opened, as it is said and as it was."""
     if request.private and not kind_of(opening.mechanism["name"]).private:
         raise _not_private(opening.mechanism["name"])
-    for name, value, stored in _comparable(opening, request, sample):
-        if value is not None and value != stored:
-            raise InvalidArgument(
-                f"{name} is {value!r}, and the ledger {str(home)!r} was opened with {stored!r}; "
-                "leave it out, or use another ledger."
-            )
+    compared = _comparable(opening, request, sample)
+    return next((each for each in compared if each[1] is not None and each[1] != each[2]), None)
+
+
+def _may_redeclare(transcript: Transcript, differing: tuple[str, object, object]) -> bool:
+    """Whether nothing was asked yet, and the difference does not make it a ledger of other rows."""
+    opening, of_the_rows = transcript.opening, {"name", "split", "task", *asdict(AS_USUAL)}
+    return (
+        transcript.is_untouched and opening.may_become(opening) and differing[0] not in of_the_rows
+    )
+
+
+def _completed(request: _OpenRequest, opening: Opening, *, learns: bool) -> _OpenRequest:
+    """What is declared anew, and where nothing is said the declarations that there were.
+
+    A half-width may have followed from what is said otherwise now, and is then planned again.
+    """
+    said, terms, chosen = request.declarations, opening.terms, opening.mechanism
+    drawn, before = terms.randomised, {name: getattr(terms, name) for name in _COMPARED}
+    before |= {"sampling": terms.sampling, "design": terms.design.columns or None}
+    if drawn is not None:
+        before |= {"randomised": drawn.by, "arm": drawn.arm, "within": drawn.within}
+    planning = (said.questions, said.surprises, said.sampling, request.mechanism)
+    if request.options or any(each is not None for each in planning):
+        before["tolerance"] = None
+    now_said = {name: getattr(said, name) for name in Declarations.__slots__}
+    kept = {name: each for name, each in before.items() if now_said[name] is None}
+    mechanism, options = request.mechanism, request.options
+    if mechanism is None and not request.private and terms.described_share != 1.0:
+        mechanism = AUTO if "why" in chosen else chosen["name"]
+        options = options or chosen.get("options", {})
+    schema = request.schema
+    if schema is None:
+        schema = opening.schema.said if learns else opening.schema
+    declarations = Declarations(**{**now_said, **kept})
+    return replace(
+        request, declarations=declarations, schema=schema, mechanism=mechanism, options=options
+    )
+
+
+def _opened_otherwise(
+    home: LedgerHome, transcript: Transcript, name: str, value: object, stored: object
+) -> InvalidArgument:
+    many = transcript.account.looks
+    fault = f"{name} is {value!r}, and the ledger {str(home)!r} was opened with {stored!r}"
+    if name in ADDED_LATER and many:
+        return InvalidArgument(
+            f"{fault}, and answered {plural(many, 'question')} by that; leave it out, and add to "
+            "it: declare, whose price declare_cost (holdfast declare --dry-run) says first; or use "
+            "another ledger."
+        )
+    return InvalidArgument(f"{fault}; leave it out, or use another ledger.")
 
 
 def _comparable(

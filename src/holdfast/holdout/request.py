@@ -15,6 +15,7 @@ from holdfast.holdout.attach import differing
 from holdfast.holdout.batch import is_described
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.guess import Guess, averages
+from holdfast.ledger.dictionaries import Dictionary, late_question
 from holdfast.ledger.opening import Opening
 from holdfast.mechanisms.catalogue import kind_of
 from holdfast.mechanisms.mechanism import ForecastGrounds, Wish, about
@@ -73,22 +74,57 @@ def described_question(
     """
     if desk.ground is None:
         return None
+    declarations = desk.transcript.dictionaries.declarations
     try:
         bound = desk.ground.prior.read(question)
-        return ruled(desk, bound, was_read=text == bound.text, together=together)
+        own = ruled(desk, bound, was_read=text == bound.text, together=together)
     except InvalidQuestion:
-        return None  # what is wrong with it is said where it is bound to the table
+        if not declarations:
+            return None  # what is wrong with it is said where it is bound to the table
+        own = _written_out(desk, question, together=together)
+    late = [each for each in (_declared(desk, each, question) for each in declarations) if each]
+    if not late:
+        return own
+    # Whichever has more of the failure probability: all of them are true together.
+    best = max(late, key=lambda each: each.rule.log_p)
+    if own is not None and (not is_described(own) or own.rule.log_p >= best.rule.log_p):
+        return own
+    return None if own is None and not together and _is_long(desk, best) else best
+
+
+def _written_out(
+    desk: Desk, question: Question, *, together: bool
+) -> DescribedQuestion | DescribedParts | None:
+    """A question that uses what was declared later, by its text without that."""
+    try:
+        return ruled(desk, bind(question, desk.table), together=together)
+    except InvalidQuestion:
+        return None
+
+
+def _declared(desk: Desk, late: Dictionary, question: Question) -> DescribedQuestion | None:
+    """A question in a dictionary that was declared later; None where that does not answer it.
+
+    Effects of arms that were drawn are about these rows, and stay with the opening's dictionary.
+    """
+    transcript = desk.transcript
+    if late.share == 0.0 or transcript.account.closed or transcript.terms.randomised is not None:
+        return None
+    try:
+        return late_question(late, transcript.opening, transcript.attached.columns, question)
+    except InvalidQuestion:
+        return None
 
 
 def values_to_declare(desk: Desk, text: str, bits: float | None) -> str | None:
     """Advice to declare the values that a question spells letter by letter, with its gain."""
     if bits is None or desk.ground is None or not isinstance(desk.ground.prior, Prior):
         return None
-    prior = desk.ground.prior
+    prior, known = desk.ground.prior, desk.table.schema.values
     undeclared = [
         name
         for name, kind in prior.schema.types.items()
-        if kind is ColumnType.TEXT and name not in prior.schema.values and name in text
+        if kind is ColumnType.TEXT and name not in known and name in text
     ]
     cheaper = prior.with_values_declared(prior.read(text)) if undeclared else None
     if cheaper is None:

@@ -1,8 +1,12 @@
-"""The opening of a ledger: what was declared, and what the table was."""
+"""The opening of a ledger: what was declared, and what the table was.
+
+Until something was asked it can be declared anew, by an entry that says all of it again: nothing of
+the rows was seen meanwhile. Later, declarations are added (`ledger.dictionaries`).
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from holdfast.data.files import AS_USUAL, TableForm
@@ -13,8 +17,11 @@ from holdfast.mechanisms.catalogue import kind_of
 from holdfast.mechanisms.terms import Terms
 from holdfast.question.columns import Schema
 from holdfast.statistics.entry import Table
+from holdfast.theory.base.random_sizes import PooledUnits
 
-__all__ = ["Opening"]
+__all__ = ["REOPEN", "Opening"]
+
+REOPEN = "reopen/1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,3 +74,29 @@ class Opening:
     def table(self) -> Table:
         """Public facts of the table."""
         return Table(self.schema, self.terms.design)
+
+    def reopening(self) -> dict[str, Any]:
+        """The entry that declares a ledger anew."""
+        return {**self.body(), "kind": REOPEN}
+
+    def of_the_rows_of(self, other: Opening) -> Opening:
+        """What is declared here, of the rows of another opening."""
+        facts: dict[str, Any] = {
+            "name": other.name,
+            "fingerprint": other.fingerprint,
+            "task": other.task,
+        }
+        return replace(self, **facts, form=other.form, split=other.split)
+
+    def may_become(self, other: Opening) -> bool:
+        """Whether another opening is of the same rows, so that it may take the place of this one.
+
+        Where the number of rows was drawn, too, it is known by now, and nothing can be declared
+        without it.
+        """
+        drawn = isinstance(self.terms.concentration, PooledUnits)
+        own, others = (
+            (each.name, each.fingerprint, each.form, each.split, each.terms.rows, each.schema.types)
+            for each in (self, other)
+        )
+        return not drawn and own == others
