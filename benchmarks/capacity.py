@@ -138,7 +138,7 @@ def _widths_line(rows: int) -> tuple[str, ...]:
     found = (
         exact["bounded noise"],
         off["median noise"],
-        exact["guess and check, 0 surprises"],
+        exact["guess and check, 0 wrong guesses"],
         exact["described, 25 bits"],
     )
     widths = (each.half_width for each in found)

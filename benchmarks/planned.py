@@ -51,7 +51,7 @@ ROWS: dict[tuple[str, str], Width] = {
     ("**described**, 15 bits, any number", "yes"): _planned("described, 15 bits"),
     ("**described**, 25 bits, any number", "yes"): _planned("described, 25 bits"),
     ("**described**, 35 bits, any number", "yes"): _planned("described, 35 bits"),
-    ("**check**, none refuted", "yes"): _planned("guess and check, 0 surprises"),
+    ("**check**, none refuted", "yes"): _planned("guess and check, 0 wrong guesses"),
     ("**search**, one of 1,000 declared", "yes"): _planned("one of 1,000 declared"),
     ("**ask**, nothing described", "yes"): _planned("bounded noise"),
     ("**gate**, the smallest gain shown at first", "yes"): _gated("at first"),

@@ -23,6 +23,7 @@ from holdfast.data.sampling import Clustered, Independent, MDependent, Sampling
 from holdfast.question.bounds import Range
 from holdfast.question.columns import Schema
 from holdfast.question.row import GRID
+from holdfast.statistics.alike_means import AlikeGroupMean, AlikeMean, ranks_in_order
 from holdfast.statistics.bits import Prior
 from holdfast.statistics.description import DescribedQuestion, described
 from holdfast.statistics.event import Part
@@ -32,6 +33,7 @@ from holdfast.statistics.rule import Evidence, Ground
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.direct.bounded_mean import enclosed_mean_interval
 from holdfast.theory.direct.difference import enclosed_difference_interval
+from holdfast.theory.direct.half_each import half_each_interval
 from holdfast.theory.direct.paired import paired_difference_interval
 from holdfast.theory.direct.symbols import POINTS
 
@@ -273,6 +275,10 @@ def _evidence(asked: DescribedQuestion, sample: PolarsSample) -> Evidence:
 def _theorem(asked: DescribedQuestion, found: Evidence) -> Interval | None:
     """The interval at the whole level, where the rule rounds its ends to steps."""
     match asked.rule:
+        case AlikeMean() | AlikeGroupMean():
+            (values,) = found.histograms
+            order = ranks_in_order(values.rows, found.key)
+            return half_each_interval(values.low, values.high, values.counts, order, LOG_P)
         case MeanRule() | GroupMeanRule():
             (values,) = found.histograms
             return enclosed_mean_interval(values.low, values.high, LOG_P, values.counts)

@@ -103,7 +103,7 @@ def test_every_mechanism_has_a_page_with_an_example_that_runs(
             None,
             [
                 tuple(f"described, {bits} bits" for bits in (15, 25, 35, 50)),
-                tuple(f"guess and check, {refuted} surprises" for refuted in (0, 5, 50)),
+                tuple(f"guess and check, {refuted} wrong guesses" for refuted in (0, 5, 50)),
                 ("Rogers et al. 2020 (published)", "Jung et al. 2020 (published)"),
                 ("one look",),
             ],

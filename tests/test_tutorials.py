@@ -96,7 +96,7 @@ def test_a_page_has_text_code_and_what_each_cell_shows(small: Tutorial) -> None:
     assert max(len(first), len(second)) <= 84
     assert f"{first}{second}".split() == ["printed"] * 20
     assert row == ("a table  " * 20).rstrip()
-    assert "simultaneous 95 %" in value
+    assert "all answers together 95 % sure" in value
     assert frame == "| a\\|b | width |\n| --- | --- |\n| 1 | 0.25 |\n|  | 1,234 |"
     assert picture == "![What is seen](a-small-one-1.svg)"
     asked, refused, *_, code = command.splitlines()[1:-1]

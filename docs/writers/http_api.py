@@ -1,4 +1,4 @@
-"""REST, from the service's own OpenAPI description, and the fields of replies that it gives."""
+"""REST, from the service's own OpenAPI description."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from docs.writers.markdown import generated, page, table
-from docs.writers.replies import reply_fields
 
 from holdfast.service.app import app_of
 from holdfast.service.data_set import Service
@@ -28,7 +27,6 @@ def http_page() -> str:
     every = [operation for operations in groups.values() for operation in operations]
     known = {(each.name, each.place): each for operation in every for each in operation.fields}
     common = set.intersection(*(_problems(each) for each in every if "/api/" in each.path))
-    replies = reply_fields()
     lines = [
         generated("the service's OpenAPI description"),
         "# HTTP\n",
@@ -54,7 +52,7 @@ def http_page() -> str:
             lines += _fields(
                 field for field in each.fields if (field.name, field.place) not in _EVERYWHERE
             )
-            if told := replies.get(call):
+            if told := each.reply:
                 first = said.setdefault(told, call)
                 reply = told if first == call or len(told) < len(first) else f"as of `{first}`"
                 lines.append(f"Reply ({min(each.statuses)}): {reply}.\n")

@@ -33,7 +33,7 @@ X_fresh, y_fresh = X[-100_000:], y[-100_000:]
 # ## First, the everyday looks
 #
 # `ReusableHoldout` is the protected rows with a ledger that counts every look. A **check** asks whether a model is as good as cross-validation
-# said; confirmed, it costs next to nothing.
+# said; confirmed, it costs almost nothing.
 
 # %%
 from sklearn.linear_model import LogisticRegression
@@ -53,7 +53,7 @@ holdout.check(logistic, guess=guess, tolerance=0.03, name="logistic")
 
 # %% [markdown]
 # A **gate** asks whether a model is shown to be better than another one. *Shown* is true together with all else, and has its price; *not shown* says
-# nothing against a model, and costs next to nothing.
+# nothing against a model, and costs almost nothing.
 
 # %%
 nearest = KNeighborsClassifier(1).fit(X_train, y_train)
@@ -162,7 +162,7 @@ pd.DataFrame(lines)
 # %% [markdown]
 # The textbook's interval for one look is too narrow for a winner: on 50,000 rows it misses what the fresh rows say. There the search came first,
 # and its interval is hardly wider than Bonferroni's for 200. On the 5,000 rows it came after a gate that was *shown*: what that told about these rows
-# is paid for, and it is a third wider than Bonferroni's. A check that is confirmed and a gate that shows nothing would have cost next to nothing.
+# is paid for, and it is a third wider than Bonferroni's. A check that is confirmed and a gate that shows nothing would have cost almost nothing.
 #
 # Not every draw is as unlucky; on the 5,000 rows one look happens to be right. [How often it fails](../sklearn.md#a-search-on-the-holdout-itself)
 # was counted for 300 models that hardly know anything: in 159 of 200 runs, and the search's never. And a search does not make scores better: on 5,000
@@ -172,8 +172,8 @@ pd.DataFrame(lines)
 #
 # | You want to | Use | Price |
 # |---|---|---|
-# | know whether a model is as good as cross-validation said | `holdout.check(model, guess=...)` | next to nothing if it is |
-# | know whether a model is better than the one in use | `holdout.gate(new, old)` | next to nothing unless it is shown |
+# | know whether a model is as good as cross-validation said | `holdout.check(model, guess=...)` | almost nothing if it is |
+# | know whether a model is better than the one in use | `holdout.gate(new, old)` | almost nothing unless it is shown |
 # | choose the best of a list, and report its score | `HoldoutSearchCV(...)` | a few nats: the winner is told, and nothing of the others |
 # | see the scores of the whole list | `HoldoutSearchCV(..., tell="all")` | an interval for the whole list, the last thing on these rows |
 # | let an optimiser choose | [`HoldoutObjective`](../sklearn.md#any-optimiser), [Optuna](../sklearn.md#optuna) | the same, for the space that it may choose from |

@@ -75,7 +75,7 @@ ds
 # ## Check what you believe already
 #
 # Some things the training rows have told us. *Is it about what I think?* is the cheapest question there is: a **check** that is confirmed
-# costs next to nothing. So checks come first.
+# costs almost nothing. So checks come first.
 
 # %%
 guess = float((train["dep_delay"] > 60).mean())

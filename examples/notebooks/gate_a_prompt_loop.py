@@ -170,7 +170,7 @@ pl.DataFrame(
 )
 
 # %% [markdown]
-# A no costs next to nothing: after ninety-nine of them the hundredth candidate needs hardly more than the first. A *promotion* costs more, since it tells more
+# A failed candidate costs almost nothing: after ninety-nine of them the hundredth candidate needs hardly more than the first. A *promotion* costs more, since it tells more
 # about the items, and after ten of them it takes a large gain to get through. Then it is time for fresh items.
 #
 # ## In continuous integration
@@ -202,16 +202,17 @@ cases.with_columns(score=edited(main, 0.6, 0.0, rng)).write_csv("other.csv")
 # !holdfast gate bench other.csv --as 9d04e77 --digest 9d04e77 --against main
 
 # %% [markdown]
-# [`examples/github-actions-gate.yml`](../../examples/github-actions-gate.yml) is a whole job for GitHub Actions. Its one step that matters:
+# [`examples/github-actions-gate.yml`](../../examples/github-actions-gate.yml) is a whole workflow for GitHub Actions. Its one step that matters:
 #
 # ```yaml
 #       - name: Is it shown not to be worse?
 #         run: |
-#           holdfast gate "$HOLDFAST_LEDGER" candidate.eval --as "$GITHUB_SHA" --digest "$GITHUB_SHA" \
+#           holdfast gate "$LEDGER" candidate.eval --data items.csv --as "$CANDIDATE" --digest "$CANDIDATE" \
 #             --no-worse-than 0.02 --json-file gate.json --summary "$GITHUB_STEP_SUMMARY"
 # ```
 #
-# The ledger stays where jobs cannot reset it. One that begins anew with every job counts nothing.
+# The ledger stays where jobs cannot reset it, here a [branch of the repository](../evaluation.md#in-ci-without-a-disk). One that begins anew with every job
+# counts nothing.
 #
 # ## What it does not do
 #

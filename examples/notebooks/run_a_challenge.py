@@ -72,7 +72,7 @@ float(np.mean(vote(fresh_coins, turned) == fresh_label))
 # ## The same on a board that holds
 #
 # The host puts the labels into a ledger. A submission is compared with the leader, item by item, and the board says whether it is *shown* to be
-# better. That is all a team is told, and *not shown* tells next to nothing.
+# better. That is all a team is told, and *not shown* tells almost nothing.
 
 # %%
 labels = pl.DataFrame({"item": range(ITEMS), "label": label})

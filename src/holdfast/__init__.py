@@ -135,12 +135,21 @@ _MOVED = {
 }
 
 
+def _meant(name: str) -> str:
+    """What to write for a name that was never here; none for those that Python looks for."""
+    from holdfast.did_you_mean import NAMES, near_names
+
+    near = [] if name.startswith("_") else near_names(name, __all__)
+    meant = NAMES.get(name) or next((f"holdfast.{each}" for each in near), None)
+    return "" if meant is None else f"; did you mean {meant}?"
+
+
 def __getattr__(name: str) -> Any:
     if name in _NAMESPACES:
         return importlib.import_module(f"holdfast.{name}")
     home = _HOMES.get(name, _SHORTCUTS.get(name))
     if home is None:
-        advice = f"; it is holdfast.{_MOVED[name]}.{name}" if name in _MOVED else ""
+        advice = f"; it is holdfast.{_MOVED[name]}.{name}" if name in _MOVED else _meant(name)
         raise AttributeError(f"module 'holdfast' has no attribute {name!r}{advice}")
     globals()[name] = value = _load(f"{home}.{name}")
     return value

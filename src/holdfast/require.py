@@ -15,6 +15,7 @@ from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, Never
 
+from holdfast.did_you_mean import number_meant
 from holdfast.errors import InvalidArgument, MissingExtra
 
 __all__ = [
@@ -47,7 +48,9 @@ _LONGEST_SHOWN = 100
 
 
 def _reject(name: str, value: object, allowed: str) -> Never:
-    raise InvalidArgument(f"{name} is {_text_of(value)}; it must be {allowed}.")
+    number = number_meant(value)
+    meant = "" if number is None else f"; did you mean {_plain(number):.10g}?"
+    raise InvalidArgument(f"{name} is {_text_of(value)}; it must be {allowed}{meant or '.'}")
 
 
 def _text_of(value: object) -> str:
@@ -87,6 +90,8 @@ def text(name: str, value: object) -> str:
 def texts(name: str, value: object) -> list[str]:
     """A list of texts, not one text."""
     allowed = "a list of texts"
+    if isinstance(value, str):
+        allowed += f", such as [{_text_of(value)}]"
     if isinstance(value, str | bytes) or not isinstance(value, Iterable):
         _reject(name, value, allowed)
     values = items(name, value, allowed)
@@ -206,6 +211,8 @@ def between(
     number = finite(name, value, allowed)
     below = number <= low if open_low else number < low
     above = number >= high if open_high else number > high
+    if above and high <= 1 and 2 <= number <= 100:
+        allowed += f"; {number:.10g} % is {number / 100:.10g}"
     if below or above:
         _reject(name, value, allowed)
     return number
@@ -229,7 +236,12 @@ def confidence_level(value: object) -> float:
 
 def tolerance(value: object) -> float:
     """A half-width as a part of the range, below that of the whole range."""
-    return between("tolerance", value, 0.0, 0.5, open_low=True, open_high=True)
+    try:
+        return between("tolerance", value, 0.0, 0.5, open_low=True, open_high=True)
+    except InvalidArgument as error:
+        raise InvalidArgument(
+            f"{error} It is a part of the range, such as 0.025; half_width= has the answer's unit."
+        ) from None
 
 
 def log_probability(name: str, value: object) -> float:

@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-__all__ = ["among_rows", "missing_rows", "percent", "plural"]
+import math
+
+__all__ = [
+    "among_rows",
+    "missing_rows",
+    "nth_candidate",
+    "percent",
+    "plural",
+    "points",
+    "sure",
+    "upwards",
+]
 
 
 def plural(number: int, singular: str, many: str | None = None) -> str:
@@ -32,6 +43,32 @@ def _between(ends: tuple[int, int]) -> str:
     return f"{least:,}" if least == most else f"{least:,} to {most:,}"
 
 
+def nth_candidate(number: int, left: int | None) -> str:
+    """candidate 1 of 100; candidate 1 where no number was declared."""
+    return f"candidate {number:,}" + ("" if left is None else f" of {number + left:,}")
+
+
 def percent(level: float) -> str:
     """0.95 as 95 %, 0.999 as 99.9 %."""
     return f"{100 * level:.10g} %"
+
+
+def upwards(width: float) -> str:
+    """A half-width in three digits, rounded up: who asks for that much gets it."""
+    if not 0.0 < width < math.inf:
+        return f"{width:g}"
+    unit = 10.0 ** (math.floor(math.log10(width)) - 2)
+    return f"{math.ceil(width / unit) * unit:.6g}"
+
+
+def sure(level: float) -> str:
+    """all answers together 95 % sure."""
+    return f"all answers together {percent(level)} sure"
+
+
+def points(gain: float) -> str:
+    """0.02984 as 3 points: two digits, rounded up, so that what is said is enough."""
+    if gain <= 0.0:
+        return "0 points"
+    unit = 10.0 ** (math.floor(math.log10(100 * gain)) - 1)
+    return f"{math.ceil(100 * gain / unit - 1e-9) * unit:.2g} points"

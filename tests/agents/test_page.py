@@ -29,7 +29,7 @@ def test_the_example_runs(
     exec(compile(example, "agents.md", "exec"), {})
     said = capsys.readouterr().out
     assert said.startswith("h4 confirmed")
-    assert "5 checks" in said
+    assert "5 checked, 0 not confirmed" in said
     printed = json.loads(said[said.index("\n{\n") :])
     shown = json.loads(blocks("json")[-1])
     for number in ("remaining", "missing"):  # but for the last digits of another machine

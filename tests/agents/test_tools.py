@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,11 +20,11 @@ from mcp.types import CallToolResult, Tool
 
 import holdfast
 from holdfast.agents.tools import Agent
-from holdfast.errors import NotAllowed
+from holdfast.errors import NotAllowed, Refused
 from holdfast.holdout.holdout import Holdout
 from tests.agents.talking import called, facts_of, hypotheses, talk, texts_of
 from tests.holdout.tables import opened, table
-from tests.seam import put_sample
+from tests.seam import put_sample, sample_of
 
 FREE = {"describe", "budget", "plan", "cost", "history"}
 SPENDING = {"check", "ask", "gate"}
@@ -313,6 +315,170 @@ def test_calls_at_the_same_time_are_answered_one_by_one(holdout: Holdout) -> Non
     found = talk(lambda _: Agent(holdout, "agent"), script)
     assert sorted(facts_of(each)["answers"][0]["number"] for each in found) == [*range(1, 9)]
     assert len(holdout.ledger) == 8
+
+
+def test_arguments_that_cannot_be_read_are_a_problem(holdout: Holdout) -> None:
+    """In words, with what there is; neither a validator's own text nor what was sent."""
+    wrong = called(holdout, "check", question="avg(late)", guess="secret-number", wherre="x > 1")
+    facts = problem(wrong)
+    assert (facts["status"], facts["error"]) == (422, "InvalidArgument")
+    assert facts["detail"] == (
+        "`guess`: input should be a valid number, unable to parse string as a number; there is no "
+        "argument `wherre`; `where` is the nearest."
+    )
+    (step,) = facts["next_steps"]
+    assert step.startswith("Call `check` with its own arguments: ")
+    assert "at_least" in step
+    told = wrong.model_dump_json()
+    assert "secret-number" not in told
+    assert "pydantic" not in told
+    assert "`question`: field required" in problem(called(holdout, "ask"))["detail"]
+
+
+@pytest.mark.parametrize(
+    ("steps", "own", "others"),
+    [
+        (
+            ["Ask with a larger tolerance=, repeat earlier questions for free, or use fresh rows "
+             "in a new ledger."],
+            ["Ask with a larger `tolerance`, or repeat earlier questions for free."],
+            ["Use fresh rows in a new ledger."],
+        ),
+        (
+            ["Repeating an earlier question is free; new ones need fresh rows in a new ledger."],
+            ["Repeating an earlier question is free."],
+            ["New ones need fresh rows in a new ledger."],
+        ),
+        (
+            ["Ask for a larger tolerance, declare fewer questions, or use more rows."],
+            ["Ask for a larger tolerance."],
+            ["Declare fewer questions, or use more rows."],
+        ),
+        (["Send it again with accept_cost=12 to accept that price, or ask for less."],) * 2
+        + ([],),
+    ],
+)  # fmt: skip
+def test_agents_are_advised_to_do_what_they_can(
+    holdout: Holdout, steps: list[str], own: list[str], others: list[str]
+) -> None:
+    def refuse(_: Any) -> Agent:
+        raise Refused(" ".join(["requested too much.", *steps]))
+
+    async def script(client: Client) -> CallToolResult:
+        return await client.call_tool("ask", {"question": "avg(late)"})
+
+    facts = problem(talk(refuse, script))
+    assert facts["next_steps"] == own
+    assert facts.get("for_the_custodian", []) == others
+
+
+def test_what_nobody_can_do_with_a_tool_is_said_to_be_for_others(holdout: Holdout) -> None:
+    def refuse(_: Any) -> Agent:
+        raise Refused("requested too much. Use fresh rows in a new ledger.")
+
+    async def script(client: Client) -> CallToolResult:
+        return await client.call_tool("ask", {"question": "avg(late)"})
+
+    facts = problem(talk(refuse, script))
+    assert facts["for_the_custodian"] == ["Use fresh rows in a new ledger."]
+    assert facts["next_steps"][0].startswith("Never send it again unchanged")
+
+
+def test_rounded_answers_say_so(tmp_path: Path) -> None:
+    for described in ("rounded", "exact"):
+        schema: dict[str, Any] = {"schema": BOUNDS, "tolerance": 0.2}
+        with opened(tmp_path, table(2000), described, described=described, **schema) as holdout:
+            said = facts_of(called(holdout, "describe"))
+            assert said["described"] == described
+            (answer,) = facts_of(called(holdout, "ask", question="avg(late)"))["answers"]
+            assert answer["rounded"] == (described == "rounded")
+            (checked,) = facts_of(called(holdout, "check", question="avg(x > 3)", guess=0.5))[
+                "answers"
+            ]
+            assert checked["rounded"] is False
+
+
+def test_a_table_is_told_in_pages_that_are_free(tmp_path: Path) -> None:
+    groups = 140
+    rows = pl.DataFrame(
+        {"g": [f"g{n % groups:03}" for n in range(7000)], "late": [n % 3 == 0 for n in range(7000)]}
+    )
+    names = [f"g{n:03}" for n in range(groups)]
+    schema: dict[str, Any] = {"g": {"values": names}}
+    with opened(tmp_path, rows, "wide", described="exact", schema=schema) as holdout:
+        found: list[Any] = []
+        after, costs = 0, []
+        while True:
+            result = called(holdout, "ask", question="avg(late)", by=["g"], after=after)
+            facts = facts_of(result)
+            assert len(result.model_dump_json()) < 150_000
+            found += [answer["group"][0] for answer in facts["answers"]]
+            costs.append(sum(answer["cost"] for answer in facts["answers"]))
+            assert facts["total"] == groups
+            assert f"of {groups}" in facts["text"]
+            if facts["next"] is None:
+                break
+            after = facts["next"]
+        assert found == names
+        assert costs[0] > 0
+        assert costs[1:] == [0.0, 0.0]
+        lines = len(holdout.ledger)
+        newest = facts_of(called(holdout, "history", last=3))["lines"]
+        assert [line["number"] for line in newest] == [lines - 2, lines - 1, lines]
+        earlier = facts_of(called(holdout, "history", last=2, before=4))["lines"]
+        assert [line["number"] for line in earlier] == [2, 3]
+        assert facts_of(called(holdout, "history", before=1))["lines"] == []
+        assert problem(called(holdout, "history", last=201))["status"] == 422
+
+
+def test_a_prompt_teaches_the_loop(holdout: Holdout) -> None:
+    async def script(client: Client) -> str:
+        (prompt,) = (await client.list_prompts()).prompts
+        assert prompt.name == "explore"
+        made = await client.get_prompt("explore", {"goal": "is {x} late?"})
+        return getattr(made.messages[0].content, "text", "")
+
+    text = talk(lambda _: Agent(holdout), script)
+    assert text.startswith("The goal: is {x} late?\n")
+    for tool in FREE - {"plan"} | SPENDING:
+        assert f"`{tool}`" in text
+
+
+def test_who_waits_is_told_that_it_goes_on_and_may_cancel(holdout: Holdout) -> None:
+    """A call that was begun is finished: asked again it is free."""
+    begun, go_on = threading.Event(), threading.Event()
+    whole = sample_of(holdout)
+
+    class Slow:
+        """Rows that take as long as the test says."""
+
+        def __getattr__(self, name: str) -> Any:
+            begun.set()
+            go_on.wait(10)
+            return getattr(whole, name)
+
+    put_sample(holdout, Slow())
+    heard: list[str | None] = []
+
+    async def note(progress: float, total: float | None, message: str | None) -> None:
+        heard.append(message)
+
+    async def script(client: Client) -> None:
+        said = {"question": "avg(late)"}
+        call = asyncio.ensure_future(client.call_tool("ask", said, progress_callback=note))
+        await asyncio.to_thread(begun.wait, 10)
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await call
+        go_on.set()
+
+    talk(lambda _: Agent(holdout), script)
+    assert heard == ["asked; waiting for 0 s"]
+    put_sample(holdout, whole)
+    while not len(holdout.ledger):
+        time.sleep(0.01)
+    (again,) = facts_of(called(holdout, "ask", question="avg(late)"))["answers"]
+    assert again["cost"] == 0.0
 
 
 # Resources ---------------------------------------------------------------------------------------

@@ -195,7 +195,8 @@ def test_a_board_is_opened_again_as_it_was_declared(tmp_path: Path) -> None:
         told = repr(found)
         assert "Leaderboard: accuracy of label, looked at as they come" in found.holdout.explain()
     assert told == (
-        "Leaderboard 'b': accuracy on 2,000 items · simultaneous 95 % · 1 submission · host/1 leads"
+        "Leaderboard 'b': accuracy on 2,000 items · all answers together 95 % sure · "
+        "1 submission · host/1 leads"
     )
     with pytest.raises(InvalidArgument, match=r"wrong_claims is 3, and was declared as 5"):
         board(tmp_path)

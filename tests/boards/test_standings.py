@@ -59,7 +59,7 @@ def test_ranks_say_nothing_false_whatever_is_known(
 ) -> None:
     """No rank is worse than the true one among all, and intervals stay true."""
     truth, history = made
-    found = standings_of(history, ACCURACY, (), 100, "simultaneous 95 %")
+    found = standings_of(history, ACCURACY, (), 100, "all answers together 95 % sure")
     for row in found:
         score = truth[row.submission]
         assert (row.low or 0.0) <= score <= (1.0 if row.high is None else row.high)

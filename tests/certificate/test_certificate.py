@@ -106,7 +106,7 @@ def test_the_page_says_every_answer_and_limit(session: Path) -> None:
     assert "team 7" in page
     for status in {line["status"] for line in facts["answers"] if line["part_of"] is None}:
         assert f"<i>{status}</i>: " in page
-    assert "only described questions are answered" in page
+    assert "only text questions are answered" in page
 
 
 # What was changed is found, and the place is told ------------------------------------------------
@@ -268,7 +268,7 @@ def test_a_described_ledger_names_its_share(tmp_path: Path) -> None:
     names = {each["name"] for each in found.statement["theorems"]}
     expected = {"bounded_mean_interval", "share_difference_lower", "quantile_ranks"}
     assert expected | {"variance_by_bets", "described_log_level"} <= names
-    assert "2 % for described questions" in found.to_html()
+    assert "2 % for text questions" in found.to_html()
     assert "<dd>0 questions and 0 checks</dd>" in found.to_html()
 
 

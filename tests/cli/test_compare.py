@@ -64,12 +64,12 @@ def test_a_second_look_is_counted(runs: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
     assert lines[0].startswith("promote: better is better than main · for items like these")
-    assert "look 1, 99 candidates left" in lines[0]
+    assert "candidate 1 of 100" in lines[0]
     assert lines[-1] == "Next: holdfast promote bench better"
     assert "points" not in done.stdout  # what the ledger did not release is not shown beside it
     done = holdfast("compare", "main.csv", "alike.csv", "--ledger", "bench", cwd=runs)
     assert done.returncode == 5
-    assert "look 2, 98 candidates left" in done.stdout
+    assert "candidate 2 of 100" in done.stdout
     again = holdfast("compare", "main.csv", "alike.csv", "--ledger", "bench", "--json", cwd=runs)
     told = json.loads(again.stdout)
     assert (again.returncode, told["repeated"], told["looks"]) == (5, True, 2)

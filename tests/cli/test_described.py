@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ def folder(tmp_path: Path) -> Path:
     words = "init t.parquet --schema bounds.toml --tolerance 0.2 --described exact"
     done = holdfast(*words.split(), "--described-share", "0.5", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "failure probability: 5 %, of it 2.5 % for described questions" in done.stdout
+    assert "failure probability" not in done.stdout
     return tmp_path
 
 
@@ -67,3 +68,17 @@ def test_what_cannot_be_is_refused(folder: Path, words: str, code: int, said: st
     assert done.returncode == code
     assert said in done.stderr
     assert told("budget", "t", cwd=folder)["asked"] == 0
+
+
+def test_bookkeeping_is_shown_with_verbose_only(folder: Path) -> None:
+    words = ("avg(late)", "avg(late) by origin")
+    for question in words:
+        plain = holdfast("ask", "t", question, cwd=folder).stdout
+        told = holdfast("ask", "t", question, "--verbose", cwd=folder).stdout
+        assert not re.search(r"bits|nats|receipt|question \d", plain)
+        assert re.search(r"question \d.* · length \d+\.\d bits · cost 0 nats · .*receipt ", told)
+    gate = holdfast("gate", "t", "avg(late)", "--at-least", "0.01", "--verbose", cwd=folder)
+    assert " nats · failure probability 5 %, of it 2.5 % for text questions" in gate.stdout
+    budget = holdfast("budget", "t", "--verbose", cwd=folder).stdout
+    assert "failure probability 5 %, of it 2.5 % for text questions and 2.5 % for all" in budget
+    assert " nats leaked · 4,000 rows" in budget

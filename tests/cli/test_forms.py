@@ -49,7 +49,7 @@ def test_a_file_is_read_as_it_is_said_to_be_written(folder: Path) -> None:
     )
     assert told in done.stdout
     assert "Rows without a value are left out of what is asked" in done.stdout
-    assert "Types are those of visits.csv itself, and public from now on" in done.stdout
+    assert "Check these column types, which are those of visits.csv itself" in done.stdout
     assert "No bounds are declared" in done.stdout
     following = shlex.split(done.stdout.splitlines()[-1].removeprefix("Next: holdfast "))
     assert following == ["ask", "visits", "avg(late)"]

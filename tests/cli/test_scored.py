@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import shlex
+import subprocess
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 from tests.cli.run import holdfast
-from tests.evals.logs import FILES
+from tests.evals.logs import CHOICE, FILES
+from tests.ledger.homes import bare_repository
 
 N = 600
 NAMES = [f"q{number:03}" for number in range(N)]
@@ -40,8 +44,8 @@ def bench(tmp_path: Path) -> Path:
 def test_promote_not_shown_refused_and_usage(bench: Path) -> None:
     done = holdfast("gate", "bench", "better.csv", "--as", "v7", "--against", "main", cwd=bench)
     assert done.returncode == 0
-    said = "promote: v7 is better than main · for these items · simultaneous 95 % · look 1, 2 "
-    lines = [f"{said}candidates left", "", "Next: holdfast promote bench v7"]
+    said = "promote: v7 is better than main · for these items · all answers together 95 % sure"
+    lines = [f"{said} · candidate 1 of 3", "", "Next: holdfast promote bench v7"]
     assert done.stdout.splitlines() == lines
     done = holdfast("gate", "bench", "alike.csv", "--as", "v8", cwd=bench)
     assert done.returncode == 5
@@ -80,7 +84,7 @@ def test_categories_and_rehearsals(bench: Path) -> None:
     done = holdfast(*words, "--dry-run", cwd=bench)
     assert done.returncode == 0
     assert "submit 600 scores of 'acc' as 'v7'" in done.stdout
-    assert "one look, with 3 candidates left now" in done.stdout
+    assert "one candidate, with 3 candidates left now" in done.stdout
     assert "v7" not in holdfast("columns", "bench", cwd=bench).stdout
     done = holdfast(*words, "--where", "category = 'math'", cwd=bench)
     assert done.stdout.startswith("promote: v7 is better than main where category = 'math'")
@@ -128,23 +132,110 @@ def test_options_of_the_other_form(bench: Path) -> None:
         assert said in done.stderr
 
 
-def test_the_workflow_calls_the_gate_as_it_is(bench: Path) -> None:
-    """The step of the example, with the names of a job put in."""
-    page = (ROOT / "examples" / "github-actions-gate.yml").read_text(encoding="utf-8")
-    (step,) = re.findall(r"^ +holdfast gate (.*?)\n\n", page, re.DOTALL | re.MULTILINE)
-    filled = {
-        '"$HOLDFAST_LEDGER"': "bench.ledger",
-        '"$GITHUB_SHA"': "1f3870be",
-        '"$GITHUB_STEP_SUMMARY"': "summary.md",
-        "candidate.eval": "better.csv",
-    }
-    for name, value in filled.items():
-        assert name in step
-        step = step.replace(name, value)
-    words = step.replace("\\\n", " ").split()
-    done = holdfast("gate", *words, cwd=bench)
+def test_a_candidate_is_promoted_in_the_same_step(bench: Path) -> None:
+    words = ["gate", "bench", "better.csv", "--as", "v7", "--promote-if-shown"]
+    done = holdfast(*words, cwd=bench)
+    assert done.returncode == 0
+    told = ["v7 is the incumbent.", "", "Next: holdfast ledger bench"]
+    assert done.stdout.splitlines()[1:] == told
+    again = holdfast(*words, "--json", cwd=bench)  # a job that is tried again
+    assert (again.returncode, json.loads(again.stdout)["repeated"]) == (0, True)
+    done = holdfast("gate", "bench", "main.csv", "--as", "v8", "--promote-if-shown", cwd=bench)
+    assert done.returncode == 5
+    assert "not shown: that v8 is better than v7" in done.stdout
+    assert "v7 is better than main, receipt" in holdfast("columns", "bench", cwd=bench).stdout
+
+
+def test_nobody_is_promoted_by_another_comparison(bench: Path) -> None:
+    holdfast("gate", "bench", "better.csv", "--as", "v7", "--promote-if-shown", cwd=bench)
+    for how, said in [
+        (["--first"], "promotes without a look"),
+        (["--where", "category = 'math'"], "compares some items only"),
+        (["--against", "main"], "is not the incumbent, which is 'v7'"),
+    ]:
+        words = ["gate", "bench", "alike.csv", "--as", "v8", *how, "--promote-if-shown"]
+        done = holdfast(*words, cwd=bench)
+        assert (done.returncode, said in done.stderr) == (2, True), words
+    assert "v8" not in holdfast("columns", "bench", cwd=bench).stdout
+
+
+def test_the_items_of_a_log_are_a_table(tmp_path: Path) -> None:
+    """Its ids alone, whatever was scored, or was never tried."""
+    for file, name, items in [
+        (FILES / "inspect-epochs.eval", "epochs", 12),
+        (FILES / "inspect-stopped.eval", "stopped", 12),
+        (CHOICE, "choice", 12),
+    ]:
+        done = holdfast("init", str(file), "--name", name, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert f"Protected {items} rows" in done.stdout
+        assert f"Next: holdfast gate {name} FILE --as NAME --first" in done.stdout
+    main = str(FILES / "inspect.eval")
+    done = holdfast("gate", "stopped", main, "--first", "--data", main, cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
-    assert "**promote**" in (bench / "summary.md").read_text()
+    done = holdfast("init", main, "--name", "x", "--candidates", "none", cwd=tmp_path)
+    assert done.returncode == 2
+    assert not list(tmp_path.glob("x.*"))
+
+
+# Ledgers in a branch -----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def repository(bench: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working folder of a job, which has a secret: the remote has no ledger yet."""
+    subprocess.run(["git", "init", "--quiet", str(bench)], check=True)
+    remote = bare_repository(bench)
+    subprocess.run(["git", "remote", "add", "origin", str(remote)], check=True, cwd=bench)
+    monkeypatch.setenv("HOLDFAST_SECRET", "0123456789abcdef" * 4)
+    monkeypatch.setenv("HOLDFAST_STATE", str(bench / "state"))
+    return bench
+
+
+def test_the_workflow_runs_as_it_is(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every command of the example, as its jobs run them; and who may do what in it."""
+    page = (ROOT / "examples" / "github-actions-gate.yml").read_text(encoding="utf-8")
+    workflow = pytest.importorskip("yaml").safe_load(page)
+    evaluate, gate, promote = (workflow["jobs"][name] for name in ("evaluate", "gate", "promote"))
+    assert "secrets." not in json.dumps(evaluate)
+    assert evaluate["permissions"] == {"contents": "read"}
+    for trusted in (gate, promote):
+        assert "head.sha" not in json.dumps(trusted)  # nothing of the pull request is checked out
+        assert trusted["concurrency"]["cancel-in-progress"] is False
+    steps = [step for job in (evaluate, gate, promote) for step in job["steps"]]
+    used = [step["uses"] for step in steps if "uses" in step]
+    assert all(re.fullmatch(r"actions/[a-z-]+@v\d+", each) for each in used)
+    filled = {"LEDGER": workflow["env"]["LEDGER"], "CANDIDATE": "1f3870be"}
+    for name, value in {**filled, "GITHUB_STEP_SUMMARY": "summary.md"}.items():
+        monkeypatch.setenv(name, value)
+    once = re.findall(r"^#   holdfast (.*)$", page, re.MULTILINE)
+    commands = [step["run"] for step in steps if step.get("run", "").startswith("holdfast")]
+    for command in [*once, *(each.removeprefix("holdfast ") for each in commands)]:
+        words = os.path.expandvars(command.replace("\\\n", " "))
+        words = words.replace("candidate.eval", "better.csv").replace("main.eval", "main.csv")
+        done = holdfast(*shlex.split(words), cwd=repository)
+        assert done.returncode == 0, done.stderr
+    assert "**promote**" in (repository / "summary.md").read_text()
+    assert "The incumbent is 1f3870be" in done.stdout
+    told = holdfast("audit", filled["LEDGER"], "--data", "items.csv", cwd=repository)
+    assert (told.returncode, told.stderr) == (0, "")
+
+
+def test_two_runs_are_counted_in_a_branch(repository: Path) -> None:
+    """It needs no table: the items are those of the first run."""
+    words = ["compare", "main.csv", "better.csv", "--ledger", "git:origin/compared"]
+    assert holdfast(*words, cwd=repository).returncode == 0
+    done = holdfast(*words, cwd=repository)
+    assert "repeated" in done.stdout
+    assert not list(repository.glob("*.items.parquet"))
+
+
+def test_a_secret_is_not_typed(repository: Path) -> None:
+    for words in (["--secret", "ab" * 32, "list"], ["budget", "bench"]):
+        done = holdfast(*words, cwd=repository)
+        assert done.returncode == 2
+        assert "is a secret itself" in done.stderr
+        assert "0123456789" not in done.stderr
 
 
 def test_swapping_the_scorer_promotes_nobody(bench: Path) -> None:

@@ -126,7 +126,7 @@ def test_groups_of_the_design_are_a_table_and_a_list(folder: Path) -> None:
     head, first, second, *_ = shown.stdout.splitlines()
     assert head.split() == ["arm", "n", "value", "interval"]
     assert (first.split()[0], second.split()[0]) == ("A", "B")
-    assert "simultaneous" in shown.stdout
+    assert "all answers together 95 % sure" in shown.stdout
     assert shown.stdout.splitlines()[-1] == "Next: holdfast budget trial"
     listed = said("ask", "trial", "avg(delay > 20)", "--by", "arm", cwd=folder)
     assert [(group["arm"], group["status"]) for group in listed] == [

@@ -55,7 +55,8 @@ def test_development_scores_of_both_forecast_the_comparison(
     assert verdict.forecast == pytest.approx(0.6579, abs=5e-5)
     assert verdict.level == pytest.approx(0.0329, abs=5e-5)
     assert gate.history()[-1].charge == pytest.approx(0.419, abs=5e-4)
-    assert "forecast 65.8 %, decided at level 0.033" in str(verdict)
+    assert " · candidate 1 of 100 · forecast 65.8 % · " in str(verdict)
+    assert verdict.details == f"decided at level 0.033 · receipt {verdict.receipt}"
     assert "the next without a forecast shows" in str(verdict)
     assert verdict.to_dict()["forecast"] == verdict.forecast
     assert "| forecast | forecast 65.8 %" in verdict.to_markdown()

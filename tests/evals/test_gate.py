@@ -50,8 +50,8 @@ def test_a_candidate_that_is_better_is_promoted(gate: holdfast.EvalGate) -> None
     assert (verdict.looks, verdict.left, verdict.unmatched) == (1, 19, 0)
     assert gate.incumbent == "v7"
     assert str(verdict) == (
-        "promote: v7 is better than main · for these items · simultaneous 95 % · look 1, 19 "
-        "candidates left"
+        "promote: v7 is better than main · for these items · all answers together 95 % sure · "
+        "candidate 1 of 20"
     )
     (line,) = gate.history()
     assert line.receipt == verdict.receipt
@@ -209,7 +209,7 @@ def test_a_log_is_known_by_its_run(tmp_path: Path) -> None:
     gate.submit("main", FILES / "inspect.eval")
     gate.submit("main", FILES / "inspect.eval")
     gate.submit("copy", FILES / "inspect.eval")
-    with pytest.raises(InvalidArgument, match="'copy' and 'main' are one submission"):
+    with pytest.raises(InvalidArgument, match="'copy' is the run already stored as 'main'"):
         gate.compare("copy", "main")
 
 
@@ -242,6 +242,19 @@ def test_items_without_a_score(gate: holdfast.EvalGate) -> None:
     assert verdict.shown
     with pytest.raises(InvalidArgument, match="for logs and mappings"):
         gate.submit("v8", BETTER, missing="wrong")
+
+
+def test_what_an_interrupted_run_did_not_reach_is_counted_once(tmp_path: Path) -> None:
+    """Of twelve sums it tried some: the others have no score, however they are left out."""
+    items = pl.DataFrame({"id": [f"sum-{number:02}" for number in range(1, 13)]})
+    gate = holdfast.EvalGate(items, key="id", ledger=tmp_path / "sums.ledger")
+    gate.submit("main", FILES / "inspect.eval")
+    scores = evals.read(FILES / "inspect-stopped.eval", partial=True)
+    assert len(scores) + len(scores.missing) == 12
+    gate.submit("reached", scores, missing="wrong", digest="reached")
+    gate.submit("whole", FILES / "inspect-stopped.eval", partial=True, missing="wrong")
+    for name in ("reached", "whole"):
+        assert gate.compare(name, "main").unmatched == len(scores.missing) > 0
 
 
 def test_what_is_missing_is_the_lowest_score(tmp_path: Path) -> None:
@@ -286,7 +299,7 @@ def test_comparisons_that_are_refused(gate: holdfast.EvalGate) -> None:
     refused: list[tuple[str, Callable[[], object]]] = [
         ("no incumbent", lambda: gate.compare("main")),
         ("no incumbent", lambda: gate.promote_if_better("main")),
-        ("are one submission", lambda: gate.compare("main", "main")),
+        ("is the run already stored as", lambda: gate.compare("main", "main")),
         ("'v9' was not submitted here; there is 'main'", lambda: gate.compare("v9", "main")),
         ("'v9' was not submitted", lambda: gate.promote("v9")),
         ("min_gain is -0.1", lambda: gate.compare("main", "v7", -0.1)),
@@ -506,3 +519,18 @@ def test_what_is_shown_makes_better_harder_to_show_and_that_is_said_before(tmp_p
     assert worse.levels[0] == pytest.approx(later)
     assert later < now / 10
     assert not worse.compare("v7", "main").shown
+
+
+def test_who_was_promoted_meanwhile_stays(gate: holdfast.EvalGate) -> None:
+    """A verdict against one incumbent says nothing of the next; a repeat is the same verdict."""
+    with_main(gate)
+    gate.submit("v7", BETTER)
+    gate.submit("v8", BETTER)
+    verdict = gate.compare("v7")
+    assert gate.promote_if_better("v8").promote
+    with pytest.raises(InvalidArgument, match="and the incumbent is 'v8' by now; compare it with"):
+        gate.promote_shown(verdict)
+    assert gate.incumbent == "v8"
+    again = gate.promote_if_better("v8")
+    assert (again.promote, again.repeated, again.incumbent) == (True, True, "main")
+    assert len(gate.holdout.promotions) == 2

@@ -22,7 +22,7 @@ def test_its_examples_run(
     exec("\n".join(blocks), {})
     said = capsys.readouterr().out
     assert said.startswith("confirmed 0.1")
-    assert "1 question answered of 400 declared, 0 surprises in 29 checks" in said
+    assert "1 question answered of 400 declared\n  guesses: 29 checked, 0 not confirmed" in said
 
 
 def test_every_guesser_is_on_the_page() -> None:

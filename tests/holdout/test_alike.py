@@ -140,8 +140,8 @@ def test_a_described_question_about_the_key_is_about_these_items(tmp_path: Path)
 def test_what_is_assumed_of_scores_is_said(holdout: Holdout) -> None:
     answer = holdout.ask("avg(scored0)")
     for said in (answer.assumes, holdout.explain(), str(holdout.budget)):
-        assert "item says nothing of a row" in said
-        assert "one program made them for all rows alike" in said
+        assert "keys (item) carry no information" in said
+        assert "the same program scored every row" in said
 
 
 def test_every_claim_says_what_its_test_is_for(holdout: Holdout) -> None:

@@ -46,8 +46,10 @@ def test_it_behaves_as_a_float(answer: Answer) -> None:
 def test_it_says_what_was_promised(answer: Answer) -> None:
     text = str(answer)
     assert text == repr(answer) == f"{answer}"
-    assert text.startswith("confirmed 0.24 [0.04, 0.44] · simultaneous 95 % · 400 rows")
-    assert f"question 1 · {answer.left.questions_left} left without a guess" in text
+    left = f"{answer.left.questions_left} questions left"
+    together = "400 rows · all answers together 95 % sure"
+    assert text == f"confirmed 0.24 [0.04, 0.44] · {together} · {left}"
+    assert answer.details.startswith(f"question 1 · cost {answer.cost:.5g} nats · {left} · ")
     assert answer.assumes == "independent rows"
     assert re.fullmatch("[0-9a-f]{64}", answer.receipt)
 
@@ -56,7 +58,7 @@ def test_its_html_is_escaped(holdout: Holdout) -> None:
     html = holdout.ask("avg(origin = '<script>')")._repr_html_()
     assert "<script>" not in html
     assert "&lt;script&gt;" in html
-    assert "simultaneous 95 %" in html
+    assert "all answers together 95 % sure" in html
     assert "independent rows" in html
 
 
@@ -68,7 +70,7 @@ def test_its_html_says_the_verdict_too(holdout: Holdout) -> None:
     assert f"{answer.verdict}: " in answer._repr_html_()
 
 
-def test_a_difference_that_excludes_0_is_seen_to(answer: Answer) -> None:
+def test_a_difference_that_excludes_0_is_seen_to(holdout: Holdout, answer: Answer) -> None:
     """Recorded [0.0051, 0.2313] is above 0 wherever it is written, and never [0.00, 0.24]."""
     recorded = replace(
         answer.recorded,
@@ -83,7 +85,7 @@ def test_a_difference_that_excludes_0_is_seen_to(answer: Answer) -> None:
     told = Answer(recorded, answer.left)
     assert str(told).startswith("0.12 [0.0051, 0.24] above 0 · ")
     assert "0.12 [0.0051, 0.24] above 0" in told._repr_html_()
-    view = LedgerView((recorded,), (recorded,), "together", 400)
+    view = LedgerView((recorded,), (recorded,), "together", 400, holdout.schema)
     assert "[0.0051, 0.24] above 0" in view.to_text()
     mirrored = replace(recorded, value=-0.117, interval=Interval(-0.2313, -0.0051))
     assert str(Answer(mirrored, answer.left)).startswith("-0.12 [-0.24, -0.0051] below 0 · ")

@@ -59,7 +59,7 @@ def test_four_lines_have_their_names_at_their_ends(usual: holdfast.Plan) -> None
     lines = drawn_lines(usual.chart())
     assert list(lines) == [
         "described, 35 bits",
-        "guess and check, 1 % surprises",
+        "guess and check, 1 % wrong guesses",
         "ask, bounded noise",
         "best published, Rogers et al. 2020",
     ]
@@ -92,7 +92,7 @@ def test_names_at_ends_are_never_over_each_other() -> None:
     """Two lines that end at the same height: one name moves, the line does not."""
     picture = holdfast.plan(rows=2_000, tolerance=0.05, surprises=3).chart()
     ends = {name: points[-1]["half-width"] for name, points in drawn_lines(picture).items()}
-    assert 1 < ends["described, 35 bits"] / ends["guess and check, 3 surprises"] < 1.03
+    assert 1 < ends["described, 35 bits"] / ends["guess and check, 3 wrong guesses"] < 1.03
     layers = picture.to_dict()["layer"]
     low, high = map(math.log, layers[0]["encoding"]["y"]["scale"]["domain"])
     heights = sorted(
@@ -117,7 +117,7 @@ def test_what_is_recommended_is_on_a_line() -> None:
     assert plan.recommended.name == "described, 50 bits"
     assert list(lines) == ["described, 50 bits", "best published, Rogers et al. 2020"]
     declared = holdfast.plan(rows=20_000, questions=200, surprises=5)
-    assert "guess and check, 5 surprises" in drawn_lines(declared.chart())
+    assert "guess and check, 5 wrong guesses" in drawn_lines(declared.chart())
 
 
 def test_described_questions_are_flat_lines_of_their_own_pot() -> None:

@@ -19,7 +19,7 @@ from holdfast.ledger.audit import audit
 from holdfast.ledger.chain import canonical
 from holdfast.ledger.transcript import Transcript
 from tests.cli.run import holdfast as run
-from tests.seam import store_of, transcript_of
+from tests.seam import CHECKPOINT_EVERY, store_of, transcript_of
 
 ORIGINS = ["EWR", "JFK", "LGA"]
 VALUES = {"origin": {"values": ORIGINS}}
@@ -48,57 +48,124 @@ def is_fine(folder: Path) -> bool:
 # Before the first answer -------------------------------------------------------------------------
 
 
-def test_before_the_first_answer_everything_is_declared_anew(tmp_path: Path) -> None:
+def test_before_the_first_answer_declarations_are_corrected(tmp_path: Path) -> None:
     opened(tmp_path, schema={"delay": (0, 1)}, questions=50).close()
     with opened(tmp_path, schema={"delay": (-100, 120)}) as ds:
         assert ds.schema.bounds == {"delay": (-100.0, 120.0)}
-        assert ds.opening.terms.questions == 50  # what is left out stays
-        assert str(ds.declare_cost(**FAMILY)).startswith("free: nothing was asked yet")
+        assert ds.opening.terms.questions == 50
+        assert str(ds.ask("avg(delay)").recorded.question) == "avg(clip(delay, -100, 120))"
+    for again in ({}, {"schema": {"delay": (-100, 120)}}):  # and so it is for who comes later
+        with opened(tmp_path, **again) as ds:
+            assert ds.ask("avg(delay)").status == "repeated"
+    with pytest.raises(InvalidArgument, match="and answered 1 question by that"):
+        opened(tmp_path, schema={"delay": (0, 1)})
+    assert is_fine(tmp_path)
+
+
+def test_each_correction_takes_the_place_of_those_before(tmp_path: Path) -> None:
+    for low in (0, -50, -100):
+        opened(tmp_path, schema={"delay": (low, 120)}).close()
+    with opened(tmp_path) as ds:
+        answer = ds.ask("avg(delay)")
+        assert answer.recorded.question == "avg(clip(delay, -100, 120))"
+        values = table()["delay"].clip(-100, 120)
+        assert answer.value == pytest.approx(values.mean(), abs=0.05)
+    assert is_fine(tmp_path)
+
+
+def test_texts_are_then_as_long_as_at_the_opening(tmp_path: Path) -> None:
+    """Nothing is missing: the ledger's questions pay for it, and texts do not."""
+    with opened(tmp_path) as ds:
+        cost = ds.declare_cost(**FAMILY)
+        assert cost.share == pytest.approx(2 / 3, abs=1e-9)  # 2 % of the 3 % that there are
+        assert cost.bits == pytest.approx(0.0, abs=1e-6)
         ds.declare(**FAMILY)
+        corrected = ds.ask("difference(avg(late) where origin = 'JFK', rest)")
+    with holdfast.open(table(), ledger=tmp_path / "other.ledger", **FAMILY) as other:
+        at_once = other.ask("difference(avg(late) where origin = 'JFK', rest)")
+    assert corrected.bits == at_once.bits
+    assert corrected.half_width == pytest.approx(at_once.half_width, rel=1e-3)
+    assert is_fine(tmp_path)
+
+
+def test_what_a_look_for_missing_values_told_is_paid_for(tmp_path: Path) -> None:
+    """Which columns miss values is known by who corrects something: it may depend on that."""
+    frame = table().with_columns(delay=pl.when(pl.col("late").not_()).then("delay"))
+    with holdfast.open(frame, ledger=tmp_path / "t.ledger") as ds:
+        with pytest.raises(InvalidArgument, match="outcomes would make questions shorter"):
+            ds.declare(**FAMILY)
+        cost = ds.declare_cost(**FAMILY, share=0.5)
+        assert cost.bits is not None
+        assert cost.bits > 40
+        looked_up = ds.opening.terms.looked_up
+        assert looked_up is not None
+        assert looked_up[1] == 1
+    with holdfast.open(frame, ledger=tmp_path / "t.ledger", questions=7) as ds:
+        assert ds.opening.terms.looked_up == looked_up  # another plan does not forget it
+    assert is_fine(tmp_path)
+
+
+def test_before_the_first_answer_a_ledger_is_planned_anew(tmp_path: Path) -> None:
+    opened(tmp_path, questions=50, tolerance=0.1).close()
+    with opened(tmp_path, questions=20) as first:
+        assert first.opening.terms.questions == 20
+        with opened(tmp_path, tolerance=0.2) as second:
+            assert second.opening.terms.tolerance == 0.2
+            assert second.opening.terms.questions == 20  # what is left out stays
+            with pytest.raises(InvalidArgument, match="planned anew since it was opened here"):
+                first.ask("avg(late)")
+            second.ask("avg(late)")
+    with opened(tmp_path) as ds:
+        assert ds.opening.terms.questions == 20
+        assert ds.ask("avg(late)").status == "repeated"
+    assert is_fine(tmp_path)
+
+
+def test_a_checkpoint_keeps_another_plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(CHECKPOINT_EVERY, 2)
+    opened(tmp_path, questions=50).close()
+    with opened(tmp_path, questions=20, **FAMILY) as ds:
+        for number in range(4):
+            ds.ask(f"avg(delay > {number})")
+    with opened(tmp_path) as ds:
+        assert ds.opening.terms.questions == 20
         assert ds.schema.outcomes == ("late",)
-        length = ds.ask("difference(avg(late) where origin = 'JFK', rest)").bits
-        assert length is not None
-        assert length < 6
-    with opened(tmp_path) as ds:  # and so it is for who comes later
-        assert ds.schema.bounds == {"delay": (-100.0, 120.0)}
-        assert ds.schema.values == {"origin": tuple(ORIGINS)}
+        assert ds.ask("avg(delay > 1)").status == "repeated"
     assert is_fine(tmp_path)
 
 
-def test_whoever_opened_it_before_must_open_it_again(tmp_path: Path) -> None:
-    """Two openings are two dictionaries: answers by both would have twice the weight."""
-    with opened(tmp_path) as first, opened(tmp_path, **FAMILY) as second:
-        with pytest.raises(InvalidArgument, match="declared anew since it was opened here"):
-            first.ask("avg(late)")
-        assert second.ask("avg(late)").status == "answered"
-    assert is_fine(tmp_path)
+@pytest.mark.parametrize(
+    "other", [{"described": "rounded"}, {"confidence_level": 0.9}, {"design": ["origin"]}]
+)
+def test_what_described_levels_rest_on_stays(tmp_path: Path, other: dict[str, Any]) -> None:
+    opened(tmp_path).close()
+    with pytest.raises(InvalidArgument, match="was opened with"):
+        opened(tmp_path, **other)
 
 
-def test_a_ledger_that_was_asked_is_not_declared_anew(tmp_path: Path) -> None:
+def test_a_ledger_that_was_asked_is_not_planned_anew(tmp_path: Path) -> None:
     with opened(tmp_path) as ds:
         again = ds.opening.reopening()
         ds.ask("avg(late)")
         transcript = transcript_of(ds)
-        with pytest.raises(LedgerTampered, match="declares anew what was in use"):
+        with pytest.raises(LedgerTampered, match="plans anew what was in use"):
             transcript.apply([(transcript.count + 1, canonical(again), "")])
 
 
-def test_other_rows_are_not_declared_anew(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "fact",
+    [{"fingerprint": "00"}, {"name": "other"}, {"described_share": 0.5}, {"looked_up": [0, 0]}],
+)
+def test_another_opening_is_found(tmp_path: Path, fact: dict[str, Any]) -> None:
     with opened(tmp_path) as ds:
-        transcript = Transcript()
         body = ds.opening.body()
-        transcript.apply([(1, canonical(body), "")])
-        for fact in ({"fingerprint": "00"}, {"rows": 1_999}, {"name": "other"}):
-            with pytest.raises(LedgerTampered):
-                transcript.apply([(2, canonical({**body, "kind": "reopen/1", **fact}), "")])
-
-
-def test_where_the_number_of_rows_was_drawn_it_is_known_by_now(tmp_path: Path) -> None:
-    units = table().with_columns(unit=pl.Series([number // 2 for number in range(2_000)]))
-    path, sampling = tmp_path / "t.ledger", holdfast.clustered("unit", largest=2)
-    holdfast.open(units, ledger=path, sampling=sampling).close()
-    with pytest.raises(InvalidArgument, match="was opened with"):
-        holdfast.open(units, ledger=path, schema={"delay": (0, 9)})
+    transcript = Transcript()
+    transcript.apply([(1, canonical(body), "")])
+    with pytest.raises(LedgerTampered):
+        transcript.apply([(2, canonical({**body, "kind": "reopen/1", **fact}), "")])
+    transcript = Transcript()
+    transcript.apply([(1, canonical(body), "")])
+    transcript.apply([(2, canonical({**body, "kind": "reopen/1", "questions": 9}), "")])
 
 
 # After answers -----------------------------------------------------------------------------------

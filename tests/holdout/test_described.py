@@ -76,7 +76,7 @@ def test_what_rows_cannot_tell_is_told_as_nothing_and_not_raised(
     answer = odd.ask(question)
     assert (answer.status, answer.recorded.value) == ("says nothing", None)
     assert answer.interval == answer.recorded.range
-    assert "says nothing" in f"{answer}"
+    assert "no information" in f"{answer}"
     again = odd.ask(question)
     assert again.status == "says nothing"
     assert again.cost == 0.0
@@ -113,7 +113,7 @@ def test_a_ledger_that_says_nothing_can_be_read_shown_and_audited(
     for question in (*SILENT, *SPOKEN):
         odd.ask(question)
     assert len(odd.ledger) == len(SILENT) + len(SPOKEN)
-    assert "says nothing" in str(odd.ledger)
+    assert "no information" in str(odd.ledger)
     path = tmp_path / "t.ledger"
     assert faults(path) == []
     assert faults(path, sample=lambda: PolarsSample(ODD)) == []
@@ -183,7 +183,7 @@ def test_what_a_rule_cannot_take_is_given_up_and_the_ledger_goes_on(
 
     with opened(tmp_path, table()) as holdout:
         with monkeypatch.context() as patch:
-            patch.setattr("holdfast.statistics.mean_rules.enclosed_mean_interval", refusing)
+            patch.setattr("holdfast.statistics.alike_means.half_each_interval", refusing)
             with pytest.raises(InvalidQuestion, match="could not be evaluated"):
                 holdout.ask("avg(x)")
         assert holdout.ask("avg(late)").status == "answered"
@@ -231,7 +231,7 @@ def test_with_all_of_the_failure_probability_nothing_else_is_answered(tmp_path: 
     path = described_ledger(tmp_path, described_share=1)
     with opened(tmp_path, table()) as holdout:
         narrow = holdout.ask("avg(late)")
-        with pytest.raises(BudgetExhausted, match="opened for described questions only") as e:
+        with pytest.raises(BudgetExhausted, match="opened for text questions only") as e:
             holdout.ask(OTHER)
         assert str(e.value).count(". ") <= 1
     wide = described_ledger(tmp_path / "shared")

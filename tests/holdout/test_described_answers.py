@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -35,7 +36,7 @@ def rounded(tmp_path: Path) -> Iterator[Holdout]:
 def test_what_says_nothing_is_told_without_a_value(exact: Holdout, question: str) -> None:
     answer = exact.ask(question)
     assert (answer.status, answer.value) == ("says nothing", None)
-    assert str(answer).startswith("says nothing [")
+    assert str(answer).startswith("no information: the interval is the whole range [")
     assert exact.ask(question).number == answer.number
 
 
@@ -49,10 +50,13 @@ def test_a_described_answer_says_its_bits_and_its_rows(exact: Holdout) -> None:
     assert answer.n == ROWS
     assert str(answer) == (
         f"{answer.interval.value_text(answer.value or 0.0)} {answer.interval} · "
-        f"{answer.bits:.1f} bits · simultaneous 95 % · 4,000 rows · question 1 · "
-        "any number of such questions"
+        "4,000 rows · all answers together 95 % sure"
     )
-    assert f"{answer.bits:.1f} bits &middot; simultaneous 95 %" in answer._repr_html_()
+    assert "4,000 rows &middot; all answers together 95 % sure" in answer._repr_html_()
+    for text in (str(answer), answer._repr_html_()):
+        assert not re.search("bits|nats|question 1|left|limit", text)
+    assert answer.details.startswith(f"question 1 · length {answer.bits:.1f} bits · cost ")
+    assert answer.receipt in answer.details
     facts = json.loads(json.dumps(answer.to_dict()))
     assert (facts["bits"], facts["n"], facts["n_most"]) == (answer.bits, ROWS, ROWS)
 
@@ -95,10 +99,14 @@ def test_explain_names_the_theorem_the_levels_and_the_pots(exact: Holdout) -> No
     exact.ask("std(x)")
     told = exact.explain()
     assert "Theorem O" in told.splitlines()[1]
-    assert "Failure probability: 5 %, of it 2 % for described questions and 3 % for all" in told
+    assert "Failure probability: 5 %, of it 2 % for text questions and 3 % for all" in told
     for look, method in zip(
         exact.ledger.looks,
-        ("Clopper and Pearson's interval", "bets on the mean", "bets on squared deviations"),
+        (
+            "Clopper and Pearson's interval",
+            "bets on the mean, without and in an order of the rows",
+            "bets on squared deviations",
+        ),
         strict=True,
     ):
         assert look.rule is not None
@@ -112,7 +120,7 @@ def near_the_bottom(rows: int) -> pl.DataFrame:
     return pl.DataFrame({"y": [1.0 + (row % 10) / 10 for row in range(rows)]})
 
 
-TIGHTER = "a tighter declared range of its values would help more than more rows"
+TIGHTER = "declare a narrower range to get a narrower interval"
 
 
 @pytest.mark.parametrize("question", ["avg(y)", "std(y)"])

@@ -103,7 +103,7 @@ def test_nothing_else_is_asked_afterwards(tmp_path: Path, how: str) -> None:
         holdout.ask(BY_ORIGIN, discover=True)
         asked, nats = len(holdout.ledger), holdout.budget.nats
         watch(holdout, untouchable)
-        with pytest.raises(BudgetExhausted, match=r"closed for asks and checks.*described"):
+        with pytest.raises(BudgetExhausted, match=r"closed for asks and checks.*text question"):
             REFUSED[how](holdout)
         assert (len(holdout.ledger), holdout.budget.nats) == (asked, nats)
         again = holdout.check("avg(x > 50)", guess=0.2)  # what was answered stays answered
@@ -123,9 +123,9 @@ def test_described_questions_stay_open_and_everybody_is_told(tmp_path: Path) -> 
         assert holdout.ask("avg(x > 21)").status == "answered"
         budget = holdout.budget
         assert (budget.questions_left, budget.surprises_left) == (0, 0)
-        assert "described questions only" in str(budget)
+        assert "text questions only" in str(budget)
         assert "origin" in budget.to_dict()["closed"]["why"]
-        assert "described questions" in budget.remaining
+        assert "text questions" in budget.remaining
         assert "Closed at" in holdout.explain()
         with pytest.raises(InvalidArgument, match="stability is a property of answers"):
             holdout.stability()

@@ -55,7 +55,8 @@ def test_the_worked_example_on_a_ledger(holdout: Holdout, tmp_path: Path) -> Non
     assert answer.status == "shown"
     assert answer.forecast == pytest.approx(0.6579, abs=5e-5)
     assert answer.cost == pytest.approx(0.419, abs=5e-4)
-    assert "forecast 65.8 %, decided at level 0.033" in str(answer)
+    assert str(answer).endswith(" · candidate 1 of 100 · forecast 65.8 %")
+    assert "decided at level 0.033" in answer.details
     (reserved,) = entries(tmp_path / "t.ledger", "reserve/2")
     assert reserved["mechanism"] == "forecast gate/1"
     entered = reserved["items"][0]["offer"]["extra"]["forecast"]

@@ -54,8 +54,8 @@ def test_what_is_better_is_shown_and_what_is_not_costs_next_to_nothing(holdout: 
     assert shown.cost > 1
     assert holdout.gate(BETTER, at_least=0.02).status == "shown", "a margin, by bets"
     assert "2 of 3 candidates shown; 1 candidate left" in str(holdout.budget)
-    assert str(worse).startswith("not shown > 0 · simultaneous 95 %")
-    assert str(shown).startswith("shown > 0 · simultaneous 95 %")
+    assert str(worse).startswith("not shown > 0 · ")
+    assert str(shown).startswith("shown > 0 · ")
 
 
 @pytest.mark.parametrize("differing", [None, 0.25])

@@ -106,7 +106,7 @@ def test_training_rows_name_the_groups(tmp_path: Path) -> None:
     assert {answer.status for _, answer in groups} == {"confirmed"}
     frame = groups.to_polars()
     assert frame.columns[:5] == ["site", "n", "value", "low", "high"]
-    assert "simultaneous" in str(groups)
+    assert "all answers together 95 % sure" in str(groups)
     assert groups._repr_html_().count("<tr>") == 4
 
 
@@ -344,7 +344,7 @@ def test_two_columns_in_a_table(flights: holdfast.Holdout) -> None:
     head, first, *_ = str(groups).splitlines()
     assert head.split() == ["origin", "month", "n", "value", "interval"]
     assert first.split()[:2] == ["EWR", "1"]
-    assert "says nothing" in str(groups)
+    assert "no information" in str(groups)
     assert groups._repr_html_().count("<tr>") == 17
     with pytest.raises(InvalidArgument, match="there is no group"):
         _ = groups["JFK"]
@@ -366,7 +366,7 @@ def test_a_distribution_is_the_share_up_to_each_threshold(flights: holdfast.Hold
     assert found._repr_html_().count("<tr>") == 33
     drawn = found.chart().to_dict()
     assert drawn["title"]["text"] == "Distribution of delay"
-    assert drawn["title"]["subtitle"][0] == "simultaneous 95 %"
+    assert drawn["title"]["subtitle"][0] == "all answers together 95 % sure"
     band, *_ = (layer["data"]["values"] for layer in drawn["layer"])
     assert len(band) == len(found) - 1
     for place, ((here, before), (there, after)) in zip(band, pairwise(found), strict=True):

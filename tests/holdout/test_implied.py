@@ -87,7 +87,8 @@ def test_a_difference_is_never_wider_than_that_of_its_means(
     assert look.interval.low < limits.low  # the look itself is wider
     assert limits.low <= found.interval.low <= found.interval.high <= limits.high
     assert found.recorded.known == (1, 2)
-    assert "narrower by looks 1, 2" in str(found)
+    assert "narrower by earlier answers" in str(found)
+    assert "narrower by looks 1, 2" in found.details
     assert found.value in found.interval
     told_everywhere(open_ledger, found)
     again = open_ledger.ask(PAIR)

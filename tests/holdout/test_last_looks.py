@@ -71,7 +71,7 @@ def test_it_ends_everything_but_described_questions(tmp_path: Path) -> None:
             with pytest.raises(BudgetExhausted, match="when a last look was taken"):
                 refused()
         assert holdout.ask(BIG).status == "answered"
-        assert holdout.budget.remaining == "closed but for described questions"
+        assert holdout.budget.remaining == "closed but for text questions"
     assert all(finding.fine for finding in audit(tmp_path / "t.ledger"))
 
 

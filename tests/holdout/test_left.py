@@ -6,6 +6,7 @@ an AUC ledger does not say two hundred and stop at thirty.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,13 +14,16 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from scipy import stats
 
 import holdfast
 from holdfast.data.sampling import Independent
 from holdfast.errors import InvalidArgument, NothingLeft, Refused
 from holdfast.holdout.answer import Answer
+from holdfast.holdout.budget import gain_shown
 from holdfast.holdout.holdout import Holdout
 from holdfast.ledger.audit import audit
+from holdfast.theory.leakage.gates import gate_gain
 
 ROWS = 2_000
 RNG = np.random.default_rng(21)
@@ -182,6 +186,58 @@ def test_candidates_are_gated_until_none_is_left(tmp_path: Path) -> None:
             assert answer.left.candidates_left == 6 - place
         with pytest.raises(Refused, match="remaining 0 of the 7"):
             holdout.gate("avg(x > 0.9)", at_least=0.99)
+
+
+def test_what_the_next_gate_can_show_is_said_and_kept(tmp_path: Path) -> None:
+    """A candidate of exactly that gain is shown as often as is said: drawn, not computed."""
+    with opened(tmp_path, candidates=100) as holdout:
+        first = holdout.budget.next_gate(0.1)
+        assert first is not None
+        assert first.gain is not None
+        assert str(first).startswith("the next gate can show a gain of ")
+        assert str(holdout.budget.next_gate()) in str(holdout.budget)
+        told = holdout.budget.to_dict()["next_gate"]
+        assert (told["differing"], told["power"]) == (0.05, 0.8)
+        holdout.gate("avg(x > 0.01)", at_least=0.5)
+        later = holdout.budget.next_gate(0.1)
+        assert later is not None
+        assert later.gain is not None
+        assert later.gain > first.gain
+        holdout.end.retire(why="done")
+        assert holdout.budget.next_gate() is None
+        assert holdout.budget.to_dict()["next_gate"] is None
+
+    loops, rng = 4_000, np.random.default_rng(5)
+    shown = _shown_by_sign_test(rng, first.gain, first.level, loops)
+    assert abs(shown - 0.8 * loops) < 4.5 * (0.16 * loops) ** 0.5
+    twin = _shown_by_sign_test(rng, 0.9 * first.gain, first.level, loops)
+    assert abs(twin - 0.8 * loops) > 4.5 * (0.16 * loops) ** 0.5
+
+
+def _shown_by_sign_test(
+    rng: np.random.Generator, gain: float, level: float, loops: int, differing: float = 0.1
+) -> int:
+    """How many of so many candidates with this gain the exact sign test shows."""
+    better = rng.binomial(ROWS, (differing + gain) / 2, loops)
+    worse = rng.binomial(ROWS - better, (differing - gain) / 2 / (1 - (differing + gain) / 2))
+    return int((stats.binom.sf(better - 1, better + worse, 0.5) <= level).sum())
+
+
+@pytest.mark.parametrize("rows", [ROWS, 3_000_000])
+@pytest.mark.parametrize("level", [2e-9, 5e-10])
+def test_the_next_gate_at_little_levels_is_that_of_the_plan(rows: int, level: float) -> None:
+    said = gain_shown(rows, 0.1, level)
+    assert said is not None
+    exact = gate_gain(rows, 0.1, math.log(level))
+    assert said == pytest.approx(exact, rel=0.01)
+
+
+def test_little_is_said_to_show_nothing(tmp_path: Path) -> None:
+    with opened(tmp_path, candidates=100) as holdout:
+        none = holdout.budget.next_gate(0.002)
+        assert none is not None
+        assert none.gain is None
+        assert str(none) == "the next gate can show nothing on 0.2 % differing rows"
 
 
 def test_described_answers_leave_what_they_say(tmp_path: Path) -> None:

@@ -43,10 +43,11 @@ def test_the_median_the_verdict_and_the_group_are_a_line_each(holdout: Holdout) 
     assert len(parts) == len(median.parts) > 3
     assert {row["number"] for row in parts} == {1}
     assert sum(row["cost"] for row in parts) == pytest.approx(first["cost"]) == median.cost
-    assert median.parts[0].question in view.to_text(parts=True)
-    assert median.parts[0].question not in str(view)
+    first_look = median.parts[0].question.replace("clip(k, 0, 20)", "k")
+    assert first_look in view.to_text(parts=True)
+    assert first_look not in str(view)
     assert "follows from" in holdout.explain()
-    assert f"better: {verdict.question}" in str(view)
+    assert f"better: {verdict.name}" in str(view)
 
 
 def test_what_follows_from_what_is_known_is_a_line_that_costs_nothing(holdout: Holdout) -> None:

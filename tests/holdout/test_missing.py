@@ -129,8 +129,11 @@ def test_a_histogram_and_a_distribution_are_of_the_rows_with_a_value(holdout: Ho
     assert f"({AGE.null_count()} missing)" in str(bins)
 
 
-def test_nothing_is_wider_where_nothing_is_missing(tmp_path: Path) -> None:
+def test_nothing_is_wider_where_nothing_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A column that may be missing, and is not, has the intervals of one that never is."""
+    monkeypatch.setattr("holdfast.ledger.store.secrets.token_bytes", bytes)  # one order of rows
     full = TABLE.with_columns(pl.col("age").fill_null(50), pl.col("flag").fill_null(value=True))
     may: dict[str, Any] = {name: {"never_null": False} for name in ("flag", "y")}
     may |= {name: {"bounds": ends, "never_null": False} for name, ends in DECLARED.items()}
@@ -385,3 +388,38 @@ def test_intervals_are_about_the_rows_with_a_value(
             low, high = (found.value + part * (end - found.value) for end in found.interval)
             missed[part] += not low <= population <= high
     assert missed[1.0] <= binom.isf(1e-9, TRIALS, LEVEL) < missed[TWIN]
+
+
+# What a look at opening tells is counted ----------------------------------------------------------
+
+
+def test_a_look_for_missing_values_is_taken_off_the_level(tmp_path: Path) -> None:
+    """Not of columns that were declared, are public, or miss values in training rows."""
+    complete = {"age": {"bounds": (0, 100), "never_null": False}, "flag": {"never_null": False}}
+    cases: list[tuple[dict[str, Any], tuple[int, int]]] = [
+        ({}, (5, 2)),
+        ({"schema": {**DECLARED, **complete}}, (3, 0)),
+        ({"design": ["flag"]}, (4, 1)),
+        ({"train": table(200, seed=9)}, (3, 0)),
+    ]
+    levels = []
+    for place, (said, looked_up) in enumerate(cases):
+        (tmp_path / str(place)).mkdir()
+        with opened(tmp_path / str(place), questions=10, **said) as holdout:
+            terms = holdout.opening.terms
+            assert terms.looked_up == looked_up
+            levels.append(terms.log_beta)
+        assert all(finding.fine for finding in audit(tmp_path / str(place) / "missing.ledger"))
+    weight = math.log(2**40 * 5 * math.comb(5, 2))
+    assert levels[0] == pytest.approx(levels[1] - weight, abs=1e-9)
+    assert levels[1] == pytest.approx(math.log(0.05 * 0.6), abs=1e-9)
+    assert levels[3] == pytest.approx(levels[1], abs=1e-9)
+
+
+def test_a_private_ledger_does_not_look(tmp_path: Path) -> None:
+    with pytest.raises(InvalidArgument, match=r"declare it: schema=\{'age': \{'never_null': False"):
+        opened(tmp_path, private=True, questions=5)
+    declared = {**DECLARED, "age": {"bounds": (0, 100), "never_null": False}}
+    said = {**declared, "flag": {"never_null": False}}
+    with opened(tmp_path, private=True, questions=5, tolerance=0.3, schema=said) as holdout:
+        assert holdout.opening.terms.looked_up == (0, 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -36,7 +37,8 @@ def test_the_cost_of_a_described_question_is_what_it_costs(exact: Holdout, quest
     assert cost.half_width is None or answer.half_width <= cost.half_width
     takes = f"about {before - left} of {before} left ({answer.cost:.4g} nats)"
     assert f"{answer.bits:.1f} bits; " in str(cost)
-    assert f"; no budget; of later questions without a description it takes {takes}" in str(cost)
+    taken = f"; of questions about later columns or functions it takes {takes}"
+    assert f"; no budget{taken}" in str(cost)
     assert str(exact.cost(question)).endswith("asked before, so repeating it is free")
 
 
@@ -87,15 +89,20 @@ def test_a_budget_counts_described_questions_apart(exact: Holdout) -> None:
     exact.ask("avg(x > 20)")
     exact.check("avg(late)", guess=0.25)
     budget = exact.budget
+    left = f"{budget.questions_left} questions about later columns or functions"
     assert str(budget).startswith(
-        "Budget: 1 described question answered, any number more; 0 other questions answered, "
-        "0 surprises in 1 check\n"
+        "Budget: 1 text question answered\n"
+        "  guesses: 1 checked, 0 not confirmed; wrong guesses left: "
+        f"{budget.surprises_left} (confirmed ones cost almost nothing)\n"
+        f"  left: text questions (no limit), and {left}, +-10 % of each column's range\n"
+        "  promised: with probability 95 %"
     )
-    assert "without a description or a guess" in str(budget)
-    assert "  failure probability: 5 %, of it 2 % for described questions and 3 % for" in str(
-        budget
+    assert not re.search("nats|failure|described", str(budget))
+    assert "failure probability 5 %, of it 2 % for text questions and 3 % for" in budget.details
+    assert repr(exact) == (
+        "Holdout 't': 4,000 rows · 2 questions answered · "
+        f"{left} left · all answers together 95 % sure"
     )
-    assert "failure probability 5 %, of it 2 % for described questions" in repr(exact)
     facts = budget.to_dict()
     assert (facts["described"], facts["asked"], facts["described_share"]) == (1, 0, 0.4)
 
@@ -103,8 +110,8 @@ def test_a_budget_counts_described_questions_apart(exact: Holdout) -> None:
 def test_where_none_are_left_no_more_are_promised(tmp_path: Path) -> None:
     with opened(tmp_path, table(), schema=BOUNDS, tolerance=0.05, described="exact") as holdout:
         assert holdout.budget.questions_left == 0
-        assert "more if guesses" not in str(holdout.budget)
-        assert "any number more" in str(holdout.budget)
+        assert "  left: text questions (no limit)\n" in str(holdout.budget)
+        assert " left" not in repr(holdout)
         assert str(holdout.cost("avg(late)")).endswith("; no budget")
 
 
@@ -113,7 +120,7 @@ def test_described_questions_only_are_promised_too(tmp_path: Path) -> None:
         tmp_path, table(ROWS), schema=BOUNDS, described_share=1.0, described="exact"
     ) as only:
         answer = only.ask("avg(late)")
-        assert " · simultaneous 95 % · " in str(answer)
+        assert str(answer).endswith(" · all answers together 95 % sure")
         assert answer.to_dict()["simultaneous"] is True
         assert only.explain().splitlines()[1].startswith("Promise: with probability 95 %")
         assert str(only.cost("avg(x)")).endswith("; no budget")

@@ -101,7 +101,7 @@ def test_it_ends_everything_but_described_questions(tmp_path: Path) -> None:
             with pytest.raises(BudgetExhausted, match="the exact value of a statistic"):
                 refused()
         assert holdout.ask(BIG).status == "answered"
-        assert holdout.budget.remaining == "closed but for described questions"
+        assert holdout.budget.remaining == "closed but for text questions"
         again = holdout.end.reveal(OWN)
         assert (again.status, again.interval, again.cost) == ("repeated", revealed.interval, 0)
         assert "repeating it is free" in str(holdout.end.reveal_cost(OWN))

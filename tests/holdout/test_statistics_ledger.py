@@ -13,7 +13,7 @@ import pytest
 from holdfast.errors import ToleranceTooLoose
 from holdfast.holdout.holdout import Holdout
 from holdfast.ledger.audit import audit
-from tests.holdout.asking import FACTS, HOLD, ROWS, SPREAD, contains
+from tests.holdout.asking import BOUNDS, FACTS, HOLD, ROWS, SPREAD, contains
 from tests.holdout.tables import opened, watch
 from tests.ledger.forging import sealed_again
 from tests.ledger.reading import folded
@@ -162,7 +162,8 @@ def test_the_audit_knows_the_level_of_a_claim(tmp_path: Path, question: str) -> 
 @pytest.mark.parametrize("mechanism", ["median noise", "gaussian", "private gaussian"])
 def test_the_audit_knows_which_questions_a_theorem_is_about(tmp_path: Path, mechanism: str) -> None:
     """A statistic that was declared to be narrow is no average, and one row may do anything."""
-    facts = {**FACTS, "mechanism": mechanism, "questions": 5}
+    missing = {name: {"never_null": False} for name in ("arm", "site")}
+    facts = {**FACTS, "mechanism": mechanism, "questions": 5, "schema": {**BOUNDS, **missing}}
     del facts["design"]
     with opened(tmp_path, HOLD, **facts) as found:
         found.ask("avg(old)")

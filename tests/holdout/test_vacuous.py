@@ -56,13 +56,15 @@ def test_a_small_group_says_nothing_after_its_share(small: Holdout) -> None:
 
 def test_it_is_no_number(small: Holdout) -> None:
     answer = small.ask(RARE)
-    with pytest.raises(SaysNothing, match=r"says nothing: its interval \[-60, 180\] is the whole"):
+    with pytest.raises(
+        SaysNothing, match=r"no information: its interval \[-60, 180\] is the whole"
+    ):
         float(answer)
     assert math.isnan(answer + 1)
     assert not answer > 0
-    assert str(answer).startswith("says nothing [-60, 180], the whole range · simultaneous")
+    assert str(answer).startswith("no information: the interval is the whole range [-60, 180] · ")
     assert "60 " not in str(answer).split("·")[0].replace("[-60,", "")
-    assert "says nothing" in answer._repr_html_()
+    assert "no information" in answer._repr_html_()
     assert "<b>60" not in answer._repr_html_()
     facts = json.loads(json.dumps(answer.to_dict(), allow_nan=False))
     assert (facts["status"], facts["value"]) == ("says nothing", None)
@@ -115,8 +117,8 @@ def test_a_table_of_groups_says_which_say_nothing(tmp_path: Path) -> None:
         assert frame["value"].null_count() == 1
         (line,) = [each for each in str(groups).splitlines() if each.startswith("ZZZ")]
         assert line.split()[1] == "-"
-        assert line.endswith("says nothing")
-        assert "<td>-</td><td>[0, 1]</td><td>says nothing</td>" in groups._repr_html_()
+        assert line.endswith("no information")
+        assert "<td>-</td><td>[0, 1]</td><td>no information</td>" in groups._repr_html_()
 
 
 @pytest.mark.parametrize(("side", "end"), [("at_most", 180), ("at_least", -60)])
@@ -135,7 +137,7 @@ def test_one_side_of_a_constant_is_still_a_fact(small: Holdout) -> None:
 
 def test_one_side_prints_as_one_side(small: Holdout) -> None:
     most, least = small.check(LATE, at_most=0.5), small.check("avg(x)", at_least=-30.00004)
-    assert str(most).startswith("confirmed <= 0.5 · simultaneous 95 %")
+    assert str(most).startswith("confirmed <= 0.5 · 4,000 rows · all answers together")
     assert str(least).startswith("confirmed >= -30.00004 · ")  # no more than what is claimed
     assert "&lt;= 0.5" in most._repr_html_()
     assert "<= 0.5" in str(small.ledger)

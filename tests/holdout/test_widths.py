@@ -79,7 +79,7 @@ def test_a_cost_says_both(plain: Holdout) -> None:
     share = plain.cost(LATE)
     assert "half-width 0.2; costs about " in str(share)
     assert f" of {plain.budget.questions_left} left (" in str(share)
-    assert "half-width 0.2 of the range = 48 of x" in repr(plain)
+    assert "+-20 % of each column's range = 48 of x" in repr(plain)
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,7 @@ def test_a_guess_inside_the_interval_of_a_surprise_is_not_confirmed(
         found = holdout.check("avg(x > 5)", guess=0.49)
         assert 0.49 in found.interval
         assert found.half_width > 0.02
-        assert str(found).startswith("not confirmed 0.")
+        assert str(found).startswith("guess not confirmed: 0.")
         said = f"{found} {found._repr_html_()} {holdout.ledger} {holdout.explain()}"
     assert "not confirmed" in said
     assert not re.search("surprise|refuted|wrong", said)
@@ -93,12 +93,12 @@ def test_a_budget_that_is_used_up_promises_no_more(
 ) -> None:
     said = {"tolerance": 0.1, "described": "off", "questions": questions}
     with holdfast.open(table, ledger=tmp_path / "t.ledger", **said) as holdout:  # type: ignore[arg-type]
-        assert "more if guesses are confirmed" in str(holdout.budget)
+        assert "confirmed ones cost almost nothing" in str(holdout.budget)
         with suppress(holdfast.BudgetExhausted):
             for threshold in range(500):
                 holdout.ask(f"avg(x > {threshold - 250})")
         assert holdout.budget.questions_left == 0
-        assert "more if" not in str(holdout.budget) + holdout.budget._repr_html_()
+        assert "confirmed ones" not in str(holdout.budget) + holdout.budget._repr_html_()
 
 
 @pytest.mark.parametrize("described", ["exact", "off"])

@@ -244,4 +244,4 @@ def test_a_session_is_the_same_wherever_its_ledger_is(
     assert session(home) == session(HOMES["sqlite"](tmp_path / "other"))
     findings = audit(home)
     assert all(finding.fine for finding in findings)
-    assert {"chain", "filing", "columns"} <= {finding.what for finding in findings}
+    assert {"chain", "index", "columns"} <= {finding.what for finding in findings}

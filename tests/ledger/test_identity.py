@@ -427,10 +427,10 @@ def test_ledgers_are_listed(tmp_path: Path, index: Path) -> None:
         "rows": 400,
         "answered": 1,
         "questions_left": left,
-        "left": f"{left} left without a guess",
+        "left": f"{left} questions left",
     }
     said = command("list", cwd=here)
-    assert f"{near}\n  near: 400 rows, 1 answered, {left} left without a guess\n" in said.stdout
+    assert f"{near}\n  near: 400 rows, 1 answered, {left} questions left\n" in said.stdout
     assert "cannot be read: the ledger" in said.stdout
     assert said.returncode == 4  # as with every command that meets a damaged one
     assert said.stdout.endswith(f"Next: holdfast budget {elsewhere}\n")

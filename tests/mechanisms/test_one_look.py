@@ -115,7 +115,7 @@ def test_nothing_is_promised_and_it_says_so(tmp_path: Path) -> None:
         assert answer == table()["late"].mean()
         assert answer.interval == (0.0, 1.0)
         assert "no promise" in str(answer)
-        assert "simultaneous" not in str(answer) + answer._repr_html_()
+        assert "sure" not in str(answer) + answer._repr_html_()
         assert answer.to_dict()["simultaneous"] is False
         assert "promised: nothing" in str(holdout.budget)
         assert holdout.budget.to_dict()["simultaneous"] is False

@@ -157,7 +157,9 @@ def test_planned_checks_are_all_answered(
             sampling=sampling,
             described=described,
         )
-        width = plan[f"guess and check, {surprises} surprise{'s' * (surprises != 1)}"].half_width
+        width = plan[
+            f"guess and check, {surprises} wrong guess{'es' * (surprises != 1)}"
+        ].half_width
         if width is None:
             continue
         terms = _wanted(rows, width, questions, described, sampling, surprises)
@@ -171,7 +173,7 @@ def test_planned_checks_are_all_answered(
 @pytest.mark.parametrize("surprises", [0, 3])
 def test_as_many_checks_as_are_planned(sampling: Sampling, surprises: int) -> None:
     """The planner's inverses: the most checks of a half-width, and the fewest rows for some."""
-    name = f"guess and check, {surprises} surprises"
+    name = f"guess and check, {surprises} wrong guesses"
     declared: dict[str, Any] = {"tolerance": 0.07, "surprises": surprises, "sampling": sampling}
     plan = holdfast.plan(rows=12_000, **declared)
     many = min(plan[name].questions or 0, 200)  # where there are more, so many are answered too
@@ -200,7 +202,7 @@ def test_sabotage_another_prior_than_planned_is_noticed(
 ) -> None:
     """The half-width of one prior, the charges of another: the run stops or guesses are refuted."""
     plan = holdfast.plan(rows=20_000, questions=200, surprises=planned_for, described="off")
-    width = plan[f"guess and check, {planned_for} surprises"].half_width
+    width = plan[f"guess and check, {planned_for} wrong guesses"].half_width
     assert width is not None
     terms = Terms(20_000, width, 0.95, 200, Independent(), surprises=opened_with)
     assert _played_or_refuted(terms, 200, planned_for) < 200

@@ -141,7 +141,7 @@ def test_the_three_inverses_agree(method: Method, rows: int, tolerance: float) -
 def test_more_surprises_cost_more_and_guesses_help() -> None:
     widths = [
         holdfast.plan(rows=10**5, questions=1_000, surprises=f)[
-            f"guess and check, {f:,} surprise{'' if f == 1 else 's'}"
+            f"guess and check, {f:,} wrong guess{'' if f == 1 else 'es'}"
         ].half_width
         for f in (0, 1, 10, 100)
     ]
@@ -199,8 +199,8 @@ def test_a_declared_tail_can_be_planned_with() -> None:
 def test_a_plan_reads_well() -> None:
     plan = holdfast.plan(rows=163_673, questions=500, described="off")
     text = str(plan)
-    assert text.startswith("Plan: 163,673 rows, 500 questions, nothing described")
-    assert "simultaneous 95 %" in text
+    assert text.startswith("Plan: 163,673 rows, 500 questions, no text questions")
+    assert "all answers together 95 % sure" in text
     assert "NOT valid when questions follow answers" in text
     assert sum(line.startswith("* ") for line in text.splitlines()) == 2
     page = plan._repr_html_()
@@ -389,7 +389,7 @@ def test_where_no_mechanism_can_described_questions_are_left() -> None:
     for declared in ({"questions": 10_000}, {"questions": 10, "described_share": 1.0}):
         plan = holdfast.plan(rows=1_000, **declared)
         assert plan.recommended.name == "described, 50 bits"
-        assert "any number of questions" in plan.reason
+        assert "no limit on questions" in plan.reason
     with pytest.raises(ToleranceTooTight):
         holdfast.plan(rows=1_000, questions=10_000, described="off")
 

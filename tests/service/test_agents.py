@@ -147,3 +147,17 @@ def test_any_number_of_agents_may_share_a_capped_token(service: Service) -> None
         return await asyncio.wait_for(asyncio.gather(*calls), 60)
 
     assert all(not each.is_error for each in talk(service, capped, script))
+
+
+def test_progress_is_sent_as_it_comes(service: Service, ada: dict[str, str]) -> None:
+    heard: list[str | None] = []
+
+    async def note(progress: float, total: float | None, message: str | None) -> None:
+        heard.append(message)
+
+    async def script(client: Client) -> CallToolResult:
+        said = {"question": LATE}
+        return await client.call_tool("ask", said, progress_callback=note)
+
+    assert facts_of(talk(service, ada, script))["answers"][0]["value"] is not None
+    assert heard == ["asked; waiting for 0 s"]

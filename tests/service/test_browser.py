@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import shutil
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.service.boarding import BETTER, csv_of_answers, with_board
-from tests.service.serving import LATE, listening, made_service, require_clean
+from tests.service.serving import LATE, listening, made_service, require_clean, table
 
 CHROMIUM = shutil.which("chromium")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]
@@ -56,9 +58,12 @@ def test_questions_an_error_a_refusal_and_a_token(
         def put(question: str, button: str = "Ask", **said: str) -> str:
             page.goto(f"{url}/data/flights/ask")
             page.fill("#question", question)
+            if said:
+                page.click("#options summary")
             for name, value in said.items():
                 page.fill(f"#{name}", value)
             page.click(f"button:text-is('{button}')")
+            page.wait_for_selector("#reply > section" if button == "Ask" else ".ready")
             text = str(page.inner_text("main"))
             require_clean(text)
             return text
@@ -75,7 +80,7 @@ def test_questions_an_error_a_refusal_and_a_token(
         assert "The promise is intact" in page.inner_text("main")
         assert "bits" in put(LATE, "What would it cost?")
         for n in range(questions):
-            assert f"question {n + 1} " in put(f"avg(x > {10 * n})", why="exploring")
+            assert "95 % sure" in put(f"avg(x > {10 * n})", why="exploring")
         assert "did you mean" in put("avg(lat)")
         assert "Refused" in put("avg(x > 5)", half_width="0.0001")
         assert fits()
@@ -139,9 +144,64 @@ def test_a_submission_by_a_team_whose_name_is_a_script(
             assert told in page.inner_text("main")
         page.wait_for_load_state()
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-        rows = [row.split("\t")[:2] for row in page.inner_text("tbody").splitlines() if "\t" in row]
-        assert [row[0] for row in rows] == ["1", "2"]
-        assert rows[0][1] == f"{hostile}/net"
+        rows = page.locator("tbody tr")
+        cells = [[row.locator(f"td >> nth={n}").inner_text() for n in (0, 1)] for row in rows.all()]
+        assert [cell[0] for cell in cells] == ["1", "2"]
+        assert cells[0][1] == f"{hostile}/net"
         assert page.locator("main img").count() == 0
         context.close()
     assert run == []
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
+def test_a_newcomer_clicks_to_a_right_answer(browser: Any, tmp_path: Path, scripts: bool) -> None:
+    """Nothing is known but what the page shows: which of them are late, and at which airport?"""
+    expect = pytest.importorskip("playwright.sync_api").expect
+    service = made_service(tmp_path)
+    analyst = service.tokens.create("ada", "analyst").text
+    rows = table()
+    there = rows.filter(rows["origin"] == "LGA")
+    truth, truth_there = (each["late"].sum() / each.height for each in (rows, there))
+    steps = 0
+    with listening(service) as url:
+        page = browser.new_context(java_script_enabled=scripts).new_page()
+        page.set_default_timeout(10_000)
+        started = time.monotonic()
+
+        def click(text: str, inside: str = "main") -> None:
+            nonlocal steps
+            steps += 1
+            buttons = page.locator(inside).locator("button:visible, a:visible, summary:visible")
+            buttons.filter(has_text=re.compile(rf"^\W*(?:[\w./]+ )?{text}\W*$")).first.click()
+
+        def interval() -> tuple[float, float]:
+            low, high = re.findall(r"\[([-.\d]+), ([-.\d]+)\]", page.inner_text("#reply .value"))[0]
+            return float(low), float(high)
+
+        page.goto(url)
+        page.fill("#token", analyst)
+        page.keyboard.press("Enter")
+        click("Ask a question")
+        click("Share of rows")
+        page.wait_for_selector("[aria-pressed=true]:text('late')")
+        click("Ask")
+        page.wait_for_selector("#reply .value")
+        low, high = interval()
+        assert low <= truth <= high
+        assert steps == 3  # after signing in
+        assert time.monotonic() - started < 120
+        click("Add a filter")
+        click("origin", ".step.filter")
+        page.wait_for_selector(".step.filter select")
+        page.select_option(".step.filter select >> nth=1", "LGA")
+        steps += 1
+        if not scripts:
+            page.click("text=What would it cost?")
+        expect(page.locator("#question")).to_have_value("avg(late) where origin = 'LGA'")
+        click("Ask")
+        page.wait_for_selector("#reply code:text(\"'LGA'\")")
+        low, high = interval()
+        assert low <= truth_there <= high
+        assert steps == 7
+        assert time.monotonic() - started < 120
+        page.context.close()

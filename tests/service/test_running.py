@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.request import Request, urlopen
 
 import numpy as np
 import polars as pl
@@ -116,6 +117,11 @@ def test_the_first_start_shows_a_token_once(running: Running) -> None:
     assert said.startswith("Serving flights at http://127.0.0.1:")
     with library.connect(running.url, token=token, retries=40) as custodian:
         assert custodian.name == "flights"
+    metrics = Request(f"{running.url}/metrics", headers={"Authorization": f"Bearer {token}"})
+    until = time.monotonic() + 30
+    while b"holdfast_workers 2\n" not in urlopen(metrics).read():  # whichever is asked
+        assert time.monotonic() < until
+        time.sleep(0.05)
     made = Folder.made(running.folder / "served")
     assert token.encode() not in made.tokens.read_bytes()
 

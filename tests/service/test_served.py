@@ -21,8 +21,10 @@ from starlette.testclient import TestClient
 from holdfast.data.files import FileSample
 from holdfast.errors import InvalidQuestion
 from holdfast.holdout.answer import Answer
+from holdfast.holdout.holdout import Holdout
 from holdfast.ledger.audit import audit
 from holdfast.ledger.store import Store
+from holdfast.service.access import Caller
 from holdfast.service.app import app_of
 from holdfast.service.data_set import Asking, Served, Service
 from tests.service.serving import LATE, TABLE, bearer, client_of_service, entries, made_service
@@ -189,3 +191,34 @@ def test_answers_are_released_on_the_step(tmp_path: Path, question: str) -> None
             began = perf_counter()
             client.post(f"{TABLE}/ask", json={"question": question}, headers=ada)
             assert perf_counter() - began >= 0.15
+
+
+def test_a_call_that_is_cancelled_while_it_waits_is_not_asked(service: Service) -> None:
+    """It takes nothing of the token's cap; one that was begun is finished, and counts."""
+    token = service.tokens.create("ada", "analyst", questions=5).token
+    caller = Caller(service, token, service.served("flights", token))
+    begun, go_on = threading.Event(), threading.Event()
+
+    def busy(_: Holdout) -> None:
+        begun.set()
+        go_on.wait(10)
+
+    async def script() -> int:
+        holding = asyncio.ensure_future(caller.served.ask(busy))
+        await asyncio.to_thread(begun.wait, 10)
+        left = asyncio.ensure_future(caller.answer(Asking(LATE)))
+        while not service.tokens.spent(token):
+            await asyncio.sleep(0.001)
+        left.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await left
+        go_on.set()
+        await holding
+        asked = await caller.answer(Asking("avg(x > 3)"))
+        assert isinstance(asked, Answer)
+        return asked.number
+
+    assert asyncio.run(script()) == 1
+    assert service.tokens.spent(token) == 1
+    service.close()
+    assert len([text for text in entries(service) if LATE in text]) == 0

@@ -135,7 +135,7 @@ def test_the_page_asks_before_it_takes_more_than_one_question(
     client.post("/login", data={"token": token})
     page = client.get("/data/flights/ask").text
     mark, key = (page.split(f'name="{name}" value="')[1].split('"')[0] for name in ("mark", "key"))
-    form = {"question": "avg(x > 3)", "by": "origin", "do": "ask", "mark": mark, "key": key}
+    form = {"question": "avg(x > 3) by origin", "do": "ask", "mark": mark, "key": key}
     before = left(service)
     refused = client.post("/data/flights/ask", data=form)
     assert refused.status_code == 409

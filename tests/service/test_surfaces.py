@@ -173,7 +173,7 @@ def test_the_verbs_that_end_a_ledger_are_told_where_they_are(service: Service, n
         with pytest.raises(AttributeError, match=f"it is holdout.end.{name}"):
             getattr(holdout, name)
         assert callable(getattr(holdout.end, name))
-        with pytest.raises(AttributeError, match=r"no 'ledgr'\.$"):
+        with pytest.raises(AttributeError, match=r"no 'ledgr'; did you mean ledger\?$"):
             holdout.ledgr  # type: ignore[attr-defined]  # noqa: B018
 
 

@@ -13,7 +13,8 @@ from scipy import stats
 from holdfast.data.polars import PolarsSample
 from holdfast.data.sampling import Independent
 from holdfast.mechanisms.terms import RULES, Terms
-from holdfast.statistics.mean_rules import Contrast, ShareContrast
+from holdfast.statistics.alike_means import AlikeGroupMean, AlikeMean
+from holdfast.statistics.mean_rules import Contrast, GroupMeanRule, MeanRule, ShareContrast
 from holdfast.statistics.rounded_rules import RoundedContrast
 from holdfast.statistics.rule import Evidence, Told, counts
 from tests.statistics.asking import ground_on, question_on, symbols_of, told
@@ -90,12 +91,18 @@ def test_classes_that_are_all_of_one_kind_say_nothing() -> None:
 
 def test_a_ledger_keeps_the_rule_that_its_events_have_had() -> None:
     """Another rule for an event that was answered would use its level twice."""
-    frame = drawn(np.random.default_rng(1), 500)
-    ground = ground_on(PolarsSample(frame))
+    frame = drawn(np.random.default_rng(1), 500).with_columns(score=pl.lit(0.5))
+    ground = ground_on(PolarsSample(frame), {"score": (0, 1)})
     contrast = "difference(avg(called) where positive, avg(called) where not positive)"
     for text in (TEXT, contrast):
         assert isinstance(question_on(ground, text).rule, ShareContrast)
         assert isinstance(question_on(replace(ground, generation=1), text).rule, Contrast)
+    for text, newer, older in (
+        ("avg(score)", AlikeMean, MeanRule),
+        ("avg(score) where positive", AlikeGroupMean, GroupMeanRule),
+    ):
+        assert isinstance(question_on(ground, text).rule, newer)
+        assert type(question_on(replace(ground, generation=2), text).rule) is older
     body = Terms(500, 0.1, 0.95, None, Independent()).to_dict()
     assert Terms.from_dict(body).rules == RULES
     del body["rules"]  # as ledgers were opened before there were others

@@ -45,8 +45,9 @@ def told(holdout: Holdout, question: str) -> tuple[Any, ...]:
 @pytest.mark.parametrize("described", ["exact", "rounded"])
 @pytest.mark.parametrize(("first", "second"), PAIRS)
 def test_another_question_of_the_event_is_told_from_its_symbols(
-    tmp_path: Path, first: str, second: str, described: str
+    tmp_path: Path, first: str, second: str, described: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("holdfast.ledger.store.secrets.token_bytes", bytes)  # one for both
     with ledger(tmp_path / "alone", described=described) as alone:
         expected = told(alone, second)
     with ledger(tmp_path / "after", described=described) as holdout:

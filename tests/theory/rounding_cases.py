@@ -225,9 +225,8 @@ def more_cases() -> Iterator[Case]:
     few = VALUES[:24]
     other = [1.0 - value for value in few[1:]] + [0.3]
     yield case("covariance_by_bets", lambda: covariance_by_bets(few, other, -3.0), OUT, LARGER)
-    lines = [[2, 1, 1], [1, 3, 0], [0, 2, 2]] * 8
-    third = [0.1, 0.4, 0.9]
-    yield case("half_each_interval", lambda: half_each_interval(third, third, lines, -3.0), OUT)
+    third, in_order = [0.1, 0.4, 0.9], ([24, 48, 24], [(29 * rank) % 96 for rank in range(96)])
+    yield case("half_each_interval", lambda: half_each_interval(third, third, *in_order, -3.0), OUT)
     twice = [2 * value for value in VALUES]
     yield case("r2_interval", lambda: r2_interval(VALUES, twice, (1.0, 2.0), -3.0), OUT)
     yield case("root_interval", lambda: root_interval(Interval(0.3, 0.6)), OUT)

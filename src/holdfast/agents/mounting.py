@@ -12,7 +12,7 @@ from fastapi import FastAPI
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from holdfast.agents.server import http_app, server_of
 from holdfast.agents.tools import Agent
@@ -26,6 +26,7 @@ __all__ = ["mount_agents", "worker_with_agents"]
 
 _T = TypeVar("_T")
 _BEARER = "bearer "
+_PROGRESS = b'"progressToken"'
 
 
 def worker_with_agents() -> FastAPI:
@@ -37,10 +38,14 @@ def mount_agents(app: FastAPI, service: Service) -> None:
     """Let agents call at /mcp. A token for several data sets says which one: /mcp/?dataset=NAME."""
     # Whoever has a token may call from anywhere, so that no name of a host has to be listed.
     largest = service.settings.largest_request
-    agents = http_app(server_of(_known_caller), hosts=None, largest_request=largest)
+    plain, streaming = (
+        http_app(server_of(_known_caller), stream=stream, hosts=None, largest_request=largest)
+        for stream in (False, True)
+    )
     app.add_route("/mcp", _with_a_slash, ["GET", "POST", "DELETE"], include_in_schema=False)
-    app.mount("/mcp", _Admitted(agents, service))
-    app.router.lifespan_context = partial(_both, app.router.lifespan_context, agents)
+    app.mount("/mcp", _Admitted(plain, streaming, service))
+    for agents in (plain, streaming):
+        app.router.lifespan_context = partial(_both, app.router.lifespan_context, agents)
 
 
 @asynccontextmanager
@@ -65,7 +70,8 @@ def _known_caller(request: Request) -> Agent:
 class _Admitted:
     """An ASGI app before the agents': nobody gets to it without a token."""
 
-    agents: ASGIApp
+    plain: ASGIApp
+    streaming: ASGIApp  # for calls that want to know how they get on
     service: Service
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -75,7 +81,12 @@ class _Admitted:
         except Exception as error:
             await problem_reply(error)(scope, receive, send)
             return
-        await self.agents(scope, receive, send)
+        if scope["method"] != "POST":
+            await self.plain(scope, receive, send)
+            return
+        body, read_again = await _read(receive)
+        agents = self.streaming if _PROGRESS in body else self.plain
+        await agents(scope, read_again, send)
 
     async def _caller(self, request: Request) -> Agent:
         authorization = request.headers.get("authorization", "")
@@ -84,6 +95,7 @@ class _Admitted:
         token = self.service.verified(
             authorization[len(_BEARER) :], client_of(request, self.service)
         )
+        request.state.token = token
         names = self.service.names_for(token)
         name = request.query_params.get("dataset") or (names[0] if len(names) == 1 else None)
         if name is None:
@@ -92,6 +104,20 @@ class _Admitted:
         if token.role == "viewer" and await asker.served.is_board():
             raise rejection(403, "a viewer sees the standings of a leaderboard, and no more.")
         return Agent(_ServedHoldout(asker), token.name)
+
+
+async def _read(receive: Receive) -> tuple[bytes, Receive]:
+    """The body of a request, and how it is received once more."""
+    messages = [await receive()]
+    while messages[-1].get("more_body", False):
+        messages.append(await receive())
+    again = iter(messages)
+
+    async def received() -> Message:
+        message = next(again, None)
+        return await receive() if message is None else message
+
+    return b"".join(message.get("body", b"") for message in messages), received
 
 
 @dataclass(frozen=True, slots=True)

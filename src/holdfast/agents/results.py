@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, create_model
 
 from holdfast.holdout.answer import Answer
 from holdfast.holdout.holdout import Holdout
 from holdfast.service.data_set import Reply
+from holdfast.service.replies import AnswerFields, BudgetReply
 from holdfast.statistics.registry import STATISTICS
 
 __all__ = [
+    "ROWS_OF_A_PAGE",
     "AnswerTold",
     "AnswersTold",
     "BudgetTold",
     "ColumnTold",
-    "CostTold",
     "DescriptionTold",
     "HistoryTold",
     "LineTold",
@@ -27,76 +29,60 @@ __all__ = [
     "history_told",
 ]
 
+ROWS_OF_A_PAGE = 50  # of a table that an agent is told at once
 _Part = str | int | float | bool | None
 
 
-class AnswerTold(BaseModel):
-    """One answer, in the statistic's own unit."""
+def _picked(
+    name: str, meaning: str, source: type[BaseModel], names: str, **other: Any
+) -> type[BaseModel]:
+    """Some fields of a reply of the service, and `other` ones: what an agent has use for."""
+    own: dict[str, Any] = {
+        each: (source.model_fields[each].annotation, source.model_fields[each])
+        for each in names.split()
+    }
+    return create_model(name, __doc__=meaning, __module__=__name__, **own, **other)
 
-    number: int = Field(description="Its line of the ledger.")
-    question: str = Field(description="The question as the ledger knows it.")
-    group: list[_Part] | None = Field(description="Of `by` groups: which one it is about.")
-    status: str = Field(
-        description="answered, confirmed, not confirmed, shown, not shown, repeated, "
-        "says nothing, or no promise."
-    )
-    value: float | None = Field(description="None where nothing is said.")
-    low: float | None = Field(description="None where nothing bounds it from below.")
-    high: float | None = Field(description="None where nothing bounds it from above.")
-    half_width: float | None = Field(description="Half of high - low.")
-    bits: float | None = Field(description="How long a described question is; None for others.")
-    n: int = Field(description="How many rows it is about, at least.")
-    n_most: int = Field(description="How many rows it is about, at most.")
-    missing: int = Field(description="How many rows were left out for want of a value, at least.")
-    missing_most: int = Field(description="How many were left out, at most.")
-    guess: float | None = Field(description="What was guessed, or claimed as a bound.")
-    cost: float = Field(description="What it cost, in nats; 0 for a repeat.")
-    verdict: str | None = Field(description="Of a difference with `better`: what it says.")
-    receipt: str = Field(description="The hash of the ledger's entry: keep it to prove the answer.")
+
+AnswerTold = _picked(
+    "AnswerTold",
+    "One answer, in the statistic's own unit.",
+    AnswerFields,
+    "number question status value low high half_width bits n n_most missing missing_most guess "
+    "cost verdict receipt",
+    group=(list[_Part] | None, Field(description="Of `by` groups: which one it is about.")),
+    rounded=(
+        bool,
+        Field(description="Whether value and ends are rounded to a public grid, to leak less."),
+    ),
+)
 
 
 class AnswersTold(BaseModel):
     """The answers to a call, and what is left after it."""
 
-    answers: list[AnswerTold] = Field(description="One, or one for each group.")
+    answers: list[AnswerTold] = Field(  # type: ignore[valid-type]
+        description="One; of a table, a page of its rows."
+    )
+    total: int = Field(description="How many answers there are in all.")
+    next: int | None = Field(
+        description="Of a table with more rows: ask the same again with this `after`, for free."
+    )
     confidence_level: float = Field(description="That all intervals are true together.")
     simultaneous: bool = Field(description="Whether all intervals ever given are true together.")
     assumes: str = Field(description="What the intervals rest on.")
-    questions_left: int = Field(description="Without a description or a guess, at the tolerance.")
-    surprises_left: int = Field(description="Guesses that may be refuted in a row.")
+    questions_left: int = Field(description="About later columns or functions, at the tolerance.")
+    surprises_left: int = Field(description="Wrong guesses left, in a row.")
     text: str = Field(description="The same for people.")
 
 
-class CostTold(BaseModel):
-    """What a question would cost. Free to know, and nothing of the data."""
-
-    question: str = Field(description="The question as the ledger knows it.")
-    half_width: float | None = Field(description="None where it follows from answers to come.")
-    tolerance: float | None = Field(description="The same as a part of the range.")
-    bits: float | None = Field(description="How long a described question is.")
-    least: float = Field(description="Nats, if every guess is confirmed.")
-    most: float | None = Field(description="Nats at worst; None: all that is left.")
-    questions: int = Field(description="How many questions it takes at most.")
-    questions_left: int = Field(description="Without a description or a guess, now.")
-    questions_left_after: int = Field(description="At worst.")
-    repeated: bool = Field(description="Asked before, so that it is free.")
-    closes: bool = Field(description="Whether it ends asks and checks for good.")
-    text: str = Field(description="The same for people.")
-
-
-class BudgetTold(BaseModel):
-    """What is left, and what is promised."""
-
-    described: int = Field(description="Described questions answered; any number more may be.")
-    asked: int = Field(description="Other questions answered.")
-    questions_left: int = Field(description="Without a description or a guess, at the tolerance.")
-    checks: int = Field(description="Guesses that were checked.")
-    surprises: int = Field(description="Guesses that were refuted.")
-    surprises_left: int = Field(description="In a row, at the tolerance.")
-    nats: float = Field(description="What has leaked.")
-    closed: dict[str, Any] | None = Field(description="When and why it was closed or retired.")
-    promise: str = Field(description="What holds, and what it rests on.")
-    text: str = Field(description="The same for people.")
+BudgetTold = _picked(
+    "BudgetTold",
+    "What is left, and what is promised.",
+    BudgetReply,
+    "described asked questions_left checks surprises surprises_left candidates_left next_gate nats "
+    "closed promise text",
+)
 
 
 class ColumnTold(BaseModel):
@@ -115,8 +101,11 @@ class DescriptionTold(BaseModel):
     rows: int = Field(description="How many are protected.")
     columns: list[ColumnTold] = Field(description="What questions may name.")
     design: list[str] = Field(description="Columns whose groups are public.")
-    width: str = Field(description="How wide answers without a description are.")
-    described: str = Field(description="How questions that are text over columns are answered.")
+    width: str = Field(description="How wide answers about later columns or functions are.")
+    described: str = Field(
+        description="How text over columns is answered: exact, rounded to a public grid, or off: "
+        "like everything else."
+    )
     promise: str = Field(description="What holds, and what it rests on.")
     statistics: dict[str, str] = Field(description="How each is written, and what it is.")
     text: str = Field(description="The same for people.")
@@ -133,7 +122,7 @@ class LineTold(BaseModel):
     value: float | None = Field(description="None where nothing is said.")
     low: float | None = Field(description="None where nothing bounds it from below.")
     high: float | None = Field(description="None where nothing bounds it from above.")
-    bits: float | None = Field(description="How long a described question is.")
+    bits: float | None = Field(description="How long a text question is.")
     guess: float | None = Field(description="What was guessed, or claimed as a bound.")
     cost: float = Field(description="What it cost, in nats.")
     mine: bool = Field(description="Whether this caller asked it.")
@@ -141,10 +130,10 @@ class LineTold(BaseModel):
 
 
 class HistoryTold(BaseModel):
-    """The newest lines of the ledger, oldest of them first."""
+    """Lines of the ledger, oldest first."""
 
     total: int = Field(description="How many lines there are.")
-    lines: list[LineTold] = Field(description="The newest of them.")
+    lines: list[LineTold] = Field(description="The newest of them, or those before a number.")
     text: str = Field(description="The same for people.")
 
 
@@ -155,20 +144,37 @@ class PlanTold(BaseModel):
     text: str = Field(description="The same for people.")
 
 
-def answers_told(reply: Reply) -> AnswersTold:
-    """The answers of a call."""
+def answers_told(reply: Reply, after: int = 0) -> AnswersTold:
+    """The answers of a call; of a table, a page of the rows after so many."""
     labelled = list(_labelled(reply))
+    page = labelled[after : after + ROWS_OF_A_PAGE]
     _, newest = labelled[-1]
-    budget = newest.left
+    budget, more = newest.left, after + len(page) < len(labelled)
     return AnswersTold(
-        answers=[_answer(label, answer) for label, answer in labelled],
+        answers=[_answer(label, answer) for label, answer in page],
+        total=len(labelled),
+        next=after + len(page) if more else None,
         confidence_level=budget.terms.confidence_level,
         simultaneous=budget.terms.simultaneous,
         assumes=budget.terms.assumption,
         questions_left=budget.questions_left,
         surprises_left=budget.surprises_left,
-        text=f"{reply.question}: {reply}" if isinstance(reply, Answer) else str(reply),
+        text=_text(reply, page, after),
     )
+
+
+def _text(reply: Reply, page: Sequence[tuple[list[_Part] | None, Answer]], after: int) -> str:
+    if isinstance(reply, Answer):
+        return f"{reply.name}: {reply}"
+    if len(page) == len(reply.answers):
+        return str(reply)
+    rows = [
+        f"{', '.join(map(str, label or ()))}: {answer.recorded.shown} "
+        f"{answer.recorded.interval_text}"
+        for label, answer in page
+    ]
+    shown = f"rows {after + 1:,} to {after + len(page):,} of {len(reply.answers):,}"
+    return "\n".join([f"{reply.question}, {shown}", *rows])
 
 
 def _labelled(reply: Reply) -> Iterator[tuple[list[_Part] | None, Answer]]:
@@ -179,10 +185,11 @@ def _labelled(reply: Reply) -> Iterator[tuple[list[_Part] | None, Answer]]:
         yield list(label) if isinstance(label, tuple) else [label], answer
 
 
-def _answer(group: list[_Part] | None, answer: Answer) -> AnswerTold:
+def _answer(group: list[_Part] | None, answer: Answer) -> BaseModel:
     facts = answer.to_dict()
     own = {name: facts[name] for name in AnswerTold.model_fields if name in facts}
-    return AnswerTold(group=group, **own)
+    rounded = answer.bits is not None and answer.left.terms.described == "rounded"
+    return AnswerTold(group=group, rounded=rounded, **own)
 
 
 def described_to_agents(holdout: Holdout) -> DescriptionTold:
@@ -208,21 +215,27 @@ def described_to_agents(holdout: Holdout) -> DescriptionTold:
     )
 
 
-def history_told(holdout: Holdout, asked_by: str | None, last: int) -> HistoryTold:
-    """The newest lines. What others wrote is not for agents: it may be written to mislead them."""
+def history_told(
+    holdout: Holdout, asked_by: str | None, last: int, before: int | None = None
+) -> HistoryTold:
+    """The newest lines, or those before a number.
+
+    What others wrote is not for agents: it may be written to mislead them.
+    """
     view = holdout.ledger
-    facts = view.to_dicts()
+    if before is None:
+        page = replace(view, lines=view.lines[-last:])
+    else:
+        page = view.page(max(0, before - 1 - last), min(last, before - 1))
     lines = [
-        _line(each, mine=asked_by is not None and each["asked_by"] == asked_by) for each in facts
+        _line(each, mine=asked_by is not None and each["asked_by"] == asked_by)
+        for each in page.to_dicts()
     ]
-    newest: Sequence[LineTold] = lines[max(0, len(lines) - last) :]
     text = "\n".join(
         f"{line.number}. {line.question}: {line.status}, {recorded.interval_text}"
-        for recorded, line in zip(view.lines[len(lines) - len(newest) :], newest, strict=True)
+        for recorded, line in zip(page, lines, strict=True)
     )
-    return HistoryTold(
-        total=len(lines), lines=list(newest), text=text or "No question has been asked yet."
-    )
+    return HistoryTold(total=len(view), lines=lines, text=text or "No question has been asked yet.")
 
 
 def _line(facts: dict[str, Any], *, mine: bool) -> LineTold:

@@ -6,25 +6,30 @@ requested, remaining, missing and what to do next. Of anything unforeseen nothin
 
 from __future__ import annotations
 
+import asyncio
 import inspect
+import itertools
 import json
 import logging
+import re
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import wraps
 from http import HTTPStatus
 from typing import Annotated, Any, Protocol, TypeAlias, TypeVar
 
+import anyio
 import anyio.to_thread
 from mcp.server.mcpserver import Context
+from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.tools import Tool
 from mcp.types import CallToolResult, TextContent, ToolAnnotations
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, ValidationError
 
 from holdfast.agents.results import (
     AnswersTold,
     BudgetTold,
-    CostTold,
     DescriptionTold,
     HistoryTold,
     PlanTold,
@@ -32,6 +37,7 @@ from holdfast.agents.results import (
     described_to_agents,
     history_told,
 )
+from holdfast.did_you_mean import near_names
 from holdfast.holdout.holdout import Holdout
 from holdfast.holdout.options import (
     AskSent,
@@ -45,7 +51,9 @@ from holdfast.holdout.options import (
 )
 from holdfast.planner.plan import plan as make_plan
 from holdfast.service.data_set import Asking, AskingVerb, Reply
-from holdfast.service.problems import problem_of
+from holdfast.service.logs import log_failure
+from holdfast.service.problems import Problem, problem_of, rejection
+from holdfast.service.replies import CostReply
 from holdfast.service.wire import wire_type
 
 __all__ = [
@@ -79,7 +87,8 @@ class _Local:
 
     async def answer(self, asking: Asking, accept_cost: int | None) -> Reply:
         del accept_cost  # nobody else shares what it spends
-        return await self.read(asking.put_to)
+        # Whoever cancels waits no longer: what was begun is finished, and is in the ledger.
+        return await anyio.to_thread.run_sync(asking.put_to, self.holdout, abandon_on_cancel=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +120,9 @@ _SPENDS = ToolAnnotations(
 )
 _Call: TypeAlias = Context[Any, Any]
 _Tool: TypeAlias = Callable[..., Awaitable[CallToolResult]]
+_After: TypeAlias = Annotated[
+    int, Field(ge=0, description="Of a table: its rows after so many, as `next` says.")
+]
 
 
 def tools_for(callers: Callers) -> list[Tool]:
@@ -140,15 +152,62 @@ def _problems_told(tool: _Tool) -> _Tool:
         except Exception as error:
             problem = problem_of(error)
             if problem.status == HTTPStatus.INTERNAL_SERVER_ERROR:  # its text may hold anything
-                _LOG.error("the tool %s failed: %s", tool.__name__, type(error).__name__)
-            facts = problem.to_dict()
-            return CallToolResult(
-                content=[_text(str(problem)), _text(json.dumps(facts, ensure_ascii=False))],
-                structured_content=facts,
-                is_error=True,
-            )
+                log_failure(_LOG, f"the tool {tool.__name__} failed", error)
+            return _problem_told(problem)
 
     return careful
+
+
+def _problem_told(problem: Problem) -> CallToolResult:
+    """A problem with what an agent can do next, and beside it what only others can."""
+    own, others = _steps_of(problem)
+    facts = {**problem.to_dict(), "next_steps": own}
+    if others:
+        facts["for_the_custodian"] = others
+    text = " ".join([problem.detail, *own, *(f"For the custodian: {step}" for step in others)])
+    return CallToolResult(
+        content=[_text(text), _text(json.dumps(facts, ensure_ascii=False))],
+        structured_content=facts,
+        is_error=True,
+    )
+
+
+# What no tool does: it takes other rows, another ledger, a declaration, a command or a header.
+_FOR_OTHERS = re.compile(
+    r"(?i)\b(fresh rows|more rows|other rows|new ledger|a ledger|ledger is opened|declare|holdfast "
+    r"|custodian|schema|idempotency-key|authorization|/docs|GET |POST |eta|set more aside|open\()"
+)
+_ALTERNATIVES = re.compile(
+    r", or |; |, (?=(?:ask|check|claim|declare|gate|open|repeat|set|use|write)\b)"
+)
+# An option of a tool as Python has it, without a value.
+_OPTIONS = "|".join(fields_of(QuestionFields, GuessField, AskSent, CheckSent, GateSent))
+_OPTION = re.compile(rf"\b({_OPTIONS})=(?![\w'\"(])")
+_OTHERWISE = {
+    409: "Never send it again unchanged: repeat what is known for free (`history`), ask a question "
+    "that is text over columns, check a guess, or report that it cannot be answered.",
+    503: "Wait and send the same call again, and say so if it goes on.",
+}
+_DO_WITHOUT = "Correct it or do without it; nothing was spent."
+
+
+def _steps_of(problem: Problem) -> tuple[list[str], list[str]]:
+    """The next steps that a tool can take, and those that are for others."""
+    own: list[str] = []
+    others: list[str] = []
+    for step in problem.next_steps:
+        ways = _ALTERNATIVES.split(step.rstrip("."))
+        possible = [way for way in ways if not _FOR_OTHERS.search(way)]
+        if possible:
+            own.append(_sentence(possible))
+        if len(possible) < len(ways):
+            others.append(_sentence([way for way in ways if way not in possible]))
+    return own or [_OTHERWISE.get(problem.status, _DO_WITHOUT)], others
+
+
+def _sentence(ways: list[str]) -> str:
+    text = _OPTION.sub(r"`\1`", ", or ".join(ways))
+    return f"{text[:1].upper()}{text[1:]}."
 
 
 def _with_options(*records: type) -> Callable[[_Tool], _Tool]:
@@ -188,13 +247,17 @@ class _Verbs:
         return await self._caller(context).askable.read(lambda holdout: _result(use(holdout)))
 
     async def _answer(
-        self, verb: AskingVerb, context: _Call, options: dict[str, Any]
+        self, verb: AskingVerb, context: _Call, options: dict[str, Any], after: int = 0
     ) -> CallToolResult:
         caller, accept_cost = self._caller(context), options.pop("accept_cost", None)
         asking = Asking.of(verb, {**options, "asked_by": caller.asked_by})
-        reply = await caller.askable.answer(asking, accept_cost)
+        reporting = asyncio.ensure_future(_report(context))
+        try:
+            reply = await caller.askable.answer(asking, accept_cost)
+        finally:
+            reporting.cancel()
         # A table is long, and to write it down would keep everybody else waiting.
-        return await anyio.to_thread.run_sync(lambda: _result(answers_told(reply)))
+        return await anyio.to_thread.run_sync(lambda: _result(answers_told(reply, after)))
 
     @_problems_told
     async def describe(self, context: _Call) -> Annotated[CallToolResult, DescriptionTold]:
@@ -247,40 +310,45 @@ class _Verbs:
 
     @_problems_told
     @_with_options(QuestionFields, GuessField, CostOptions)
-    async def cost(self, context: _Call, **options: Any) -> Annotated[CallToolResult, CostTold]:
+    async def cost(self, context: _Call, **options: Any) -> Annotated[CallToolResult, CostReply]:
         """What a question, or a check of it, would cost now, at most. Free; touches no data."""
         asking = Asking.of("ask", options)
 
         def told(holdout: Holdout) -> BaseModel:
             price = asking.cost_of(holdout)
-            return _made(CostTold, price.to_dict(), str(price))
+            return _made(CostReply, price.to_dict(), str(price))
 
         return await self._read(context, told)
 
     @_problems_told
     @_with_options(QuestionFields, GuessField, CheckSent)
-    async def check(self, context: _Call, **options: Any) -> Annotated[CallToolResult, AnswersTold]:
+    async def check(
+        self, context: _Call, after: _After = 0, **options: Any
+    ) -> Annotated[CallToolResult, AnswersTold]:
         """Is it about `guess`, or on one side of a bound? Almost free when confirmed.
 
         Predict from training data first. A guess that is refuted costs as much as an ask, and more.
         """
-        return await self._answer("check", context, options)
+        return await self._answer("check", context, options, after)
 
     @_problems_told
     @_with_options(QuestionFields, AskSent)
-    async def ask(self, context: _Call, **options: Any) -> Annotated[CallToolResult, AnswersTold]:
-        """What is it? Text over the table's own columns is answered exactly, any number of times.
+    async def ask(
+        self, context: _Call, after: _After = 0, **options: Any
+    ) -> Annotated[CallToolResult, AnswersTold]:
+        """What is it? Text over the table's own columns is answered exactly; no limit.
 
-        Anything else, or with `half_width`, takes of what is left. Prefer `check` with a guess.
+        Whether that is exact or rounded, `describe` says, and every answer. Anything else, or with
+        `half_width`, takes of what is left. Prefer `check` with a guess.
         """
-        return await self._answer("ask", context, options)
+        return await self._answer("ask", context, options, after)
 
     @_problems_told
     @_with_options(QuestionField, GateSent)
     async def gate(self, context: _Call, **options: Any) -> Annotated[CallToolResult, AnswersTold]:
         """Is it shown to be more than `at_least`, or less than `at_most`?
 
-        *Shown* claims that side. *Not shown* says nothing, and is nearly free.
+        *Shown* claims that side. *Not shown* leaves it open, and costs almost nothing.
         """
         return await self._answer("gate", context, options)
 
@@ -288,11 +356,16 @@ class _Verbs:
     async def history(
         self,
         context: _Call,
-        last: Annotated[int, Field(ge=1, le=1000, description="How many of the newest.")] = 50,
+        last: Annotated[int, Field(ge=1, le=200, description="How many, of the newest.")] = 50,
+        before: Annotated[
+            int | None, Field(ge=1, description="Only lines before this number.")
+        ] = None,
     ) -> Annotated[CallToolResult, HistoryTold]:
         """What was asked and answered so far, by everybody: known answers are free. Free."""
         asked_by = self._caller(context).asked_by
-        return await self._read(context, lambda holdout: history_told(holdout, asked_by, last))
+        return await self._read(
+            context, lambda holdout: history_told(holdout, asked_by, last, before)
+        )
 
 
 def _made(kind: type[BaseModel], facts: dict[str, Any], text: str) -> BaseModel:
@@ -314,9 +387,51 @@ def _text(text: str) -> TextContent:
     return TextContent(type="text", text=text)
 
 
+async def _report(context: _Call) -> None:
+    """Report progress every second: that it is not over yet, which whoever waits knows anyway."""
+    with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):  # nobody listens
+        for seconds in itertools.count():
+            await context.report_progress(seconds, message=f"asked; waiting for {seconds} s")
+            await anyio.sleep(1)
+
+
+class _StrictTool(Tool):
+    """A tool whose arguments are read strictly; what is wrong with them is a problem."""
+
+    async def run(
+        self, arguments: dict[str, Any], context: _Call, convert_result: bool = False
+    ) -> Any:
+        """Run the tool, unless its arguments cannot be read."""
+        try:
+            return await super().run(arguments, context, convert_result)
+        except ToolError as error:
+            if not isinstance(error.__cause__, ValidationError):
+                raise
+            return _problem_told(self._unread(error.__cause__))
+
+    def _unread(self, error: ValidationError) -> Problem:
+        """Which arguments are wrong and why; what was sent is not sent back."""
+        names = list(self.parameters["properties"])
+        faults = [_fault(fault, names) for fault in error.errors(include_url=False)]
+        sentence = "; ".join(dict.fromkeys(faults[:_MOST_FAULTS]))
+        step = f"Call `{self.name}` with its own arguments: {', '.join(names)}."
+        return replace(rejection(422, f"{sentence}.").problem, next_steps=(step,))
+
+
+_MOST_FAULTS = 5
+
+
+def _fault(fault: Any, names: list[str]) -> str:
+    place = ".".join(str(part)[:50] for part in fault["loc"])
+    if fault["type"] == "extra_forbidden":
+        near = "".join(f"; `{name}` is the nearest" for name in near_names(place, names))
+        return f"there is no argument `{place}`{near}"
+    return f"`{place}`: {fault['msg'][:1].lower()}{fault['msg'][1:]}"
+
+
 def _strict(function: Callable[..., Any], annotations: ToolAnnotations) -> Tool:
     """A tool that refuses arguments it does not have: a misspelt one must not be passed over."""
-    tool = Tool.from_function(
+    tool = _StrictTool.from_function(
         function, description=inspect.getdoc(function), annotations=annotations
     )
     arguments = tool.fn_metadata.arg_model

@@ -160,8 +160,8 @@ class Standings:
         best = "more is better" if self.more_is_better else "less is better"
         return (
             f"A rank differs only where the labels show it. By {self.metric}, {best}, on "
-            f"{plural(self.items, 'item')}; all ranks and intervals {self.together}, for "
-            f"{_HOLDS_FOR}, not for others like them."
+            f"{plural(self.items, 'item')}; {self.together}, ranks and "
+            f"intervals, for {_HOLDS_FOR}, not for others like them."
         )
 
     def to_dicts(self) -> list[dict[str, Any]]:

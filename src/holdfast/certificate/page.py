@@ -138,20 +138,18 @@ _NATS = (
 _STATUSES = {
     "answered": "its value was asked for",
     "confirmed": "somebody claimed it, and the rows bear the claim out",
-    "surprise": "somebody guessed it, the rows did not bear the guess out, and it was answered",
     "not confirmed": "somebody guessed it, and the rows did not bear the guess out",
     "shown": "it is shown to be beyond the bound that was named",
-    "not shown": "it could not be shown, which says nothing about it",
-    "says nothing": "the interval is the whole range of what is possible",
+    "not shown": "it could not be shown, which leaves it open",
+    "says nothing": "no information: the interval is the whole range",
     "no promise": "nothing is promised about this value",
     "unfinished": "it was begun and never told",
 }
 _VERDICTS = {
     "confirmed": "the rows bear the claim out",
-    "surprise": "the rows refute the guess",
     "not confirmed": "the rows refute the guess",
     "shown": "shown to be beyond the bound",
-    "not shown": "not shown, which says nothing",
+    "not shown": "not shown, which leaves it open",
 }
 # They turn the letters around them, so that a name may look like another.
 _TURNING = re.compile("[\\x00-\\x1f\\x7f\\u061c\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069]")
@@ -211,7 +209,7 @@ def _signatures(certificate: ReuseCertificate) -> str:
 
 def _promised(statement: Mapping[str, Any], transcript: Transcript) -> str:
     terms, spent = transcript.terms, statement["spent"]
-    questions = "any number" if terms.questions is None else f"{terms.questions:,}"
+    questions = "no limit set" if terms.questions is None else f"{terms.questions:,}"
     answered = sum(each["part_of"] is None for each in statement["answers"])
     facts = {
         "Protected rows": f"{terms.rows:,}",
@@ -220,10 +218,10 @@ def _promised(statement: Mapping[str, Any], transcript: Transcript) -> str:
         "All intervals true together": percent(terms.confidence_level)
         if terms.simultaneous
         else "not promised",
-        "Looks declared": f"{questions}" + (" (described ones apart)" * terms.describes),
-        "Half-width declared": escape(terms.width.removeprefix("half-width ")),
-        "Looks by description": f"{spent['described']:,} of any number",
-        "Other looks": (
+        "Questions declared": f"{questions}" + (" (text questions apart)" * terms.describes),
+        "Half-width declared": escape(terms.width),
+        "Text questions": f"{spent['described']:,} (no limit)",
+        "Other questions": (
             f"{plural(spent['asked'], 'question')} and {plural(spent['checks'], 'check')}"
         ),
         "Leaked": f"{spent['nats']:.5g} nats",
@@ -410,7 +408,7 @@ def _ended(facts: Mapping[str, Any]) -> Iterator[str]:
     """List of what was closed, given up or is still waiting."""
     closed, notes = facts["closed"], []
     if closed is not None:
-        after = "nothing new is" if closed["retired"] else "only described questions are"
+        after = "nothing new is" if closed["retired"] else "only text questions are"
         notes.append(f"Since {_time(closed['at'])} {after} answered: {_free(closed['why'])}.")
         if closed["successor"] is not None:
             notes.append(f"Ask {_free(closed['successor'])} instead.")

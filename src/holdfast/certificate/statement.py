@@ -153,7 +153,7 @@ def promise_of(budget: Budget) -> str:
             "Nothing is promised: the way in which this ledger answers is a baseline for "
             "comparison, and every interval is the whole range."
         )
-    some = "" if terms.promises else " of a described question"
+    some = "" if terms.promises else " of a text question"
     sizes = f", {GIVEN_SIZES}" if terms.given_sizes else ""
     return (
         f"With probability at least {percent(terms.confidence_level)}, every interval{some} on "

@@ -12,8 +12,14 @@ import importlib
 import json
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from holdfast.did_you_mean import (
+    COMMANDS_ELSEWHERE,
+    near_names,
+    option_meant,
+    option_written,
+)
 from holdfast.errors import HoldfastError, LedgerTampered, Refused
 
 if TYPE_CHECKING:
@@ -100,13 +106,59 @@ def main() -> None:
     """Run the command line; errors become one sentence and an exit code."""
     gc.set_threshold(_GARBAGE)
     try:
-        _app_for(sys.argv[1:])()
+        sys.exit(_run(_app_for(sys.argv[1:])))
     except HoldfastError as error:
         if "--json" in sys.argv:
             print(json.dumps({"error": type(error).__name__, "message": str(error)}))
         else:
             print(f"holdfast: {error}", file=sys.stderr)
         sys.exit(exit_code(error))
+
+
+def _run(app: Typer) -> int | None:
+    """Run the app; what was typed wrongly is said with what was meant, and an example."""
+    from typer import Abort, BadParameter
+
+    (usage_error,) = (each for each in BadParameter.__mro__ if each.__name__ == "UsageError")
+    try:
+        code: int | None = app(standalone_mode=False)
+    except Abort:
+        print("Aborted!", file=sys.stderr)
+        return 1
+    except usage_error as error:
+        _explain_usage(error)
+        return _USAGE
+    return code
+
+
+def _explain_usage(error: Any) -> None:
+    """Print what is wrong, and below it what was meant and an example of the command."""
+    context, option = error.ctx, getattr(error, "option_name", None)
+    if context is not None and error.message == context.get_help():  # no command was named
+        error.show()
+        return
+    command = None if context is None else context.command
+    hint = ""
+    if option is not None:
+        name = option.lstrip("-").replace("-", "_")
+        if command is None:  # there is such an option, and its value is not
+            hint = f"write {option_written(name, typed=True)}"
+        else:
+            flags = [flag for each in command.params for flag in each.opts if flag[:2] == "--"]
+            known = [flag.lstrip("-").replace("-", "_") for flag in flags]
+            hint, error.possibilities = option_meant(name, known, typed=True), None
+    elif hasattr(command, "commands"):
+        word = _command_of(sys.argv[1:])
+        name = COMMANDS_ELSEWHERE.get(word) or next(iter(near_names(word, COMMANDS)), None)
+        hint = f"did you mean holdfast {name or '-h'}?"
+        command = command.commands.get(name)
+        error.message = error.message.partition(" Did you mean")[0]
+    files = [word for word in sys.argv[1:] if word.endswith((".csv", ".jsonl", ".eval"))]
+    if command is not None and command.name == "gate" and len(files) > 1:
+        hint = f"two files are compared: holdfast compare {' '.join(files[:2])}"
+    error.show()
+    for line in filter(None, (f"holdfast: {hint}" if hint else "", getattr(command, "epilog", ""))):
+        print(line, file=sys.stderr)
 
 
 def exit_code(error: HoldfastError) -> int:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import sys
 import textwrap
 import time
@@ -12,10 +14,12 @@ from typing import Annotated, Any
 
 import typer
 
+from holdfast.did_you_mean import number_meant
 from holdfast.errors import InvalidArgument
 
 __all__ = [
     "Json",
+    "Verbose",
     "app",
     "field",
     "indented",
@@ -37,9 +41,13 @@ app = typer.Typer(
     "Protect a table: holdfast init hold.parquet --name flights --questions 500",
 )
 
+_VARIABLE = "HOLDFAST_SECRET"
 _SECRET: ContextVar[str | None] = ContextVar("secret", default=None)
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+Verbose = Annotated[
+    bool, typer.Option("--verbose", help="With bits, number, cost, level and receipt.")
+]
 
 
 def _version(wanted: bool) -> None:
@@ -56,7 +64,7 @@ def _main(
         str | None,
         typer.Option(
             metavar="FILE",
-            envvar="HOLDFAST_SECRET",
+            envvar=_VARIABLE,
             help="The ledger's secret, if it is not beside the ledger.",
         ),
     ] = None,
@@ -64,7 +72,20 @@ def _main(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
+    if secret is not None and os.environ.get(_VARIABLE) != secret:
+        _require_file(secret)
     _SECRET.set(secret)
+
+
+def _require_file(secret: str) -> None:
+    """Refuse a secret that is typed."""
+    from holdfast.ledger.secret import secret_itself
+
+    if secret_itself(secret) is not None:
+        raise InvalidArgument(
+            "--secret is a secret itself, and others can read what is typed here; give its file, "
+            f"or put it into the environment as {_VARIABLE}."
+        )
 
 
 def secret_file() -> str | None:
@@ -72,11 +93,14 @@ def secret_file() -> str | None:
     return _SECRET.get()
 
 
+_THOUSANDS = re.compile(r"-?[1-9]\d{0,2}(,\d{3})+(\.\d*)?")  # 0,2 is no such number
+
+
 def read_number(name: str, text: str | None) -> float | int | None:
     """A number as people write it: 163673, 163,673, 163_673 or 1.6e5."""
     if text is None:
         return None
-    cleaned = text.replace(",", "").replace("_", "")
+    cleaned = (text.replace(",", "") if _THOUSANDS.fullmatch(text) else text).replace("_", "")
     try:
         return int(cleaned)
     except ValueError:
@@ -84,7 +108,9 @@ def read_number(name: str, text: str | None) -> float | int | None:
     try:
         return float(cleaned)
     except ValueError:
-        raise InvalidArgument(f"{name} is {text!r}; it must be a number.") from None
+        number = number_meant(text)
+        meant = ", such as 500 or 0.05." if number is None else f"; did you mean {number:.10g}?"
+        raise InvalidArgument(f"{name} is {text!r}; it must be a number{meant}") from None
 
 
 def read_bounds(bounds: tuple[str, str] | None) -> tuple[float, float] | None:

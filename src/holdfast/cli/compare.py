@@ -72,8 +72,8 @@ def compare(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Count this look in NAME.ledger, which is made if there is none: for who changes "
-            "B and compares again.",
+            help="Count this look in NAME.ledger, or in a branch, git:REMOTE/BRANCH, made if there "
+            "is none: for who changes B and compares again.",
         ),
     ] = None,
     summary: Annotated[
@@ -136,10 +136,7 @@ def _count(ledger: str, runs: Sequence[RunScores], comparison: Comparison) -> Ve
     beyond A's items is left out, and what it lacks counts as wrong.
     """
     first, second = _names([run.name for run in runs], [run.scores.run for run in runs])
-    # What an interrupted run did not reach is not among its items, and counted once.
-    before, after = (
-        replace(run.scores, missing=()) if run.scores.partial else run.scores for run in runs
-    )
+    before, after = (run.scores for run in runs)
     earlier = set(before.items)
     common = [pair for pair in zip(after.items, after.scores, strict=True) if pair[0] in earlier]
     if not common:
@@ -159,27 +156,27 @@ def _count(ledger: str, runs: Sequence[RunScores], comparison: Comparison) -> Ve
 
 def _gate(ledger: str, run: RunScores, comparison: Comparison) -> EvalGate:
     """The gate of a ledger, which is made for the items of a run if there is none."""
-    from holdfast.cli.ledgers import opened
+    from holdfast.cli.ledgers import item_table, opened
     from holdfast.data.database import is_database_url
     from holdfast.evals.gate import EvalGate
-    from holdfast.ledger.store import home_of
+    from holdfast.evals.item_scores import ItemList
+    from holdfast.holdout.open import open as open_holdout
+    from holdfast.ledger.store import home_of, is_git_address
 
     scale = comparison.bounds if comparison.graded else bool
-    path = require.file("ledger", ledger if ledger.endswith(".ledger") else f"{ledger}.ledger")
-    if is_database_url(ledger) or home_of(path, secret_file()).is_there():
-        return EvalGate.over(opened(ledger, None, None), scale)
-    import polars as pl
-
-    table = path.with_suffix(".items.parquet")
-    if table.exists():
-        raise InvalidArgument(
-            f"there is a file {str(table)!r} and no ledger {str(path)!r}; move it away, or choose "
-            "another name: --ledger NAME."
-        )
     key = run.scores.key or _ITEM  # as files to be gated later call it, too
-    pl.DataFrame({key: run.scores.items}).write_parquet(table)
+    items = ItemList(run.scores.items, key, run.scores.task)
+    path: str | Path = ledger
+    if not is_git_address(ledger):
+        path = require.file("ledger", ledger if ledger.endswith(".ledger") else f"{ledger}.ledger")
+    home = None if is_database_url(ledger) else home_of(path, secret_file())
+    if home is not None and is_git_address(ledger) and home.is_there():
+        frame = items.to_frame()  # a machine without a disk does not know where they are
+        return EvalGate.over(open_holdout(frame, ledger=path, secret=secret_file()), scale)
+    if home is None or home.is_there():
+        return EvalGate.over(opened(ledger, None, None), scale)
     return EvalGate(
-        table,
+        item_table(path, items),
         key=key,
         score=scale,
         ledger=path,

@@ -12,7 +12,14 @@ import typer
 
 from holdfast import require
 from holdfast.cli.commands import Json, app, read_number, secret_file, show_json
-from holdfast.cli.ledgers import LedgerAddress, Name, TableName, new_ledger, resumed
+from holdfast.cli.ledgers import (
+    LedgerAddress,
+    Name,
+    TableName,
+    item_table,
+    new_ledger,
+    resumed,
+)
 from holdfast.cli.parameters import with_options
 from holdfast.errors import ImplausibleScale, InvalidArgument, SecondLedger
 from holdfast.holdout.options import DeclareOptions, PromiseOptions, TableFormOptions
@@ -20,6 +27,7 @@ from holdfast.holdout.options import DeclareOptions, PromiseOptions, TableFormOp
 if TYPE_CHECKING:
     import polars as pl
 
+    from holdfast.evals.item_scores import ItemList
     from holdfast.holdout.holdout import Holdout
     from holdfast.question.columns import Schema
     from holdfast.question.expression import ColumnType
@@ -74,7 +82,7 @@ def split(
         if target.suffix.lower() != ".parquet" or target.exists():
             raise InvalidArgument(
                 f"the file is {str(target)!r}; its name must end in .parquet, and nothing may be "
-                "there yet."
+                "there yet: name others, as in --train explore.parquet --hold protect.parquet."
             )
     share: Any = read_number("test_size", test_size)
     seed: Any = read_number("random_state", random_state)
@@ -109,14 +117,22 @@ def introduction(holdout: Holdout, data: str, declared: Mapping[str, Any]) -> st
     if csv_paths(data):
         whence = f"{data} itself" if train is None else f"{train}, or of {data} where it has none"
         lines.append(
-            f"Types are those of {whence}, and public from now on: confirm them, or remove the "
-            "ledger and say --flag COLUMN (0 and 1 mean no and yes) or --null TEXT (it stands for "
-            "a missing value)."
+            f"Check these column types, which are those of {whence}. To change one, remove the "
+            "ledger and run init again with --flag COLUMN (0 and 1 mean no and yes) or --null TEXT "
+            "(it stands for a missing value)."
         )
     if any(not never for never in schema.never_null.values()):
         lines.append(
             "Rows without a value are left out of what is asked of a column that may be missing, "
             "and every answer says how many."
+        )
+    looked_up = holdout.opening.terms.looked_up
+    if looked_up is not None and looked_up[1]:
+        lines.append(
+            f"That {looked_up[1]:,} of {looked_up[0]:,} columns miss values was read from the "
+            "protected rows, and makes answers about later columns or functions wider. To avoid "
+            "it, put rows aside (--split 0.5, --train FILE), or declare never_null = false for "
+            "them (--schema FILE)."
         )
     if holdout.train is not None:
         lines += holdout.learnt.notes
@@ -210,7 +226,11 @@ def read_table(
 
 
 DataFile = Annotated[
-    str, typer.Argument(metavar="DATA", help="A CSV, Parquet or DuckDB file, a glob, or a URL.")
+    str,
+    typer.Argument(
+        metavar="DATA",
+        help="A CSV, Parquet or DuckDB file, a glob, a URL, or a log: the items of an evaluation.",
+    ),
 ]
 NewName = Annotated[
     str | None, typer.Option(metavar="NAME", help="A name; the ledger is NAME.ledger.")
@@ -232,14 +252,28 @@ def init(
     It shows the columns with their types and what is declared of them, and says what to ask first.
     With --split a part of the rows is put aside, in NAME-train.parquet, to explore and to learn
     ranges and values from; with --train they are learnt from that file. Nothing is ever learnt from
-    the protected rows but the types of columns, which are shown to be confirmed.
+    the protected rows but the types of columns, which are shown to be confirmed. Of a log (.eval,
+    .json, .jsonl) only the ids of its items are taken, for candidates to be gated on.
     """
+
+    from holdfast.evals.submission import is_log, read_items
+
     where, called = new_ledger(name, data, ledger)
+    rows: Any = data
+    if is_log(data):
+        items = read_items(data)
+        declared = {**_for_items(items), **declared}
+        rows = item_table(where, items)
     with warnings.catch_warnings(record=True) as noticed:
         for each in (SecondLedger, ImplausibleScale):
             warnings.simplefilter("always", each)
         secret = secret_file()
-        holdout = protected(where, data, **declared, table=table, secret=secret)
+        try:
+            holdout = protected(where, rows, **declared, table=table, secret=secret)
+        except BaseException:
+            if isinstance(rows, Path):
+                rows.unlink()  # it was made for this ledger
+            raise
     for warning in noticed:
         typer.echo(f"holdfast: {warning.message}", err=True)
     if as_json:
@@ -300,7 +334,13 @@ def declare(
 # A new ledger from what the command line says of it: for init and publish.
 
 
-def protected(ledger: str | Path, data: str, **declared: Any) -> Holdout:
+def _for_items(items: ItemList) -> dict[str, Any]:
+    """What is declared of the items of an evaluation where nobody says otherwise, as `EvalGate`."""
+    task = {} if items.task is None else {"task": items.task}
+    return {"key": items.key, "candidates": 100, "described": "off", **task}
+
+
+def protected(ledger: str | Path, data: Any, **declared: Any) -> Holdout:
     """The holdout of a table whose ledger is made now; rows put aside are written to a file."""
     from holdfast.holdout.open import open as open_holdout
     from holdfast.ledger.store import home_of

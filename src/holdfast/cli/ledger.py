@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from holdfast import require
-from holdfast.cli.commands import Json, app, progress, read_number, show_json
+from holdfast.cli.commands import Json, Verbose, app, progress, read_number, show_json
 from holdfast.cli.elsewhere import again, anywhere, require_here, served
 from holdfast.cli.ledgers import (
     Data,
@@ -50,7 +50,7 @@ AUDIT_FAILED = 4
 
 @app.command(epilog="Example: holdfast budget flights")
 @anywhere
-def budget(name: Name, as_json: Json = False) -> None:
+def budget(name: Name, verbose: Verbose = False, as_json: Json = False) -> None:
     """What is left, and what is promised."""
     from holdfast.holdout.budget import budget_of
 
@@ -63,7 +63,8 @@ def budget(name: Name, as_json: Json = False) -> None:
     if as_json:
         show_json(remaining.to_dict())
     else:
-        typer.echo(f"{remaining}\n\nNext: holdfast ledger {again(name)}")
+        details = f"\n  {remaining.details}" if verbose else ""
+        typer.echo(f"{remaining}{details}\n\nNext: holdfast ledger {again(name)}")
 
 
 @app.command(epilog="Example: holdfast ledger flights --output answers.csv")
@@ -202,7 +203,7 @@ def chart(
     name: Name,
     file: Annotated[
         str, typer.Argument(metavar="FILE", help="Where to: a .png, .svg, .pdf or .html file.")
-    ],
+    ] = "answers.svg",
     as_json: Json = False,
 ) -> None:
     """Draw everything that was answered, with its interval."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -16,17 +16,22 @@ from holdfast.did_you_mean import did_you_mean
 from holdfast.errors import InvalidArgument
 
 if TYPE_CHECKING:
+    import polars as pl
+
+    from holdfast.evals.item_scores import ItemList
     from holdfast.holdout.holdout import Holdout
     from holdfast.ledger.backend import LedgerHome
     from holdfast.ledger.store import Reader
     from holdfast.ledger.transcript import Transcript
 
 __all__ = [
+    "SCORE_SUFFIXES",
     "Data",
     "LedgerAddress",
     "Name",
     "TableName",
     "home_named",
+    "item_table",
     "known_table",
     "ledger_path",
     "looked_at",
@@ -37,26 +42,30 @@ __all__ = [
     "without_password",
 ]
 
-_SCORES = (".eval", ".jsonl", ".csv", ".parquet")  # as files of other tools are called
+SCORE_SUFFIXES = (".eval", ".jsonl", ".csv", ".parquet")  # as files of other tools are called
 
 Name = Annotated[
     str,
     typer.Argument(
         metavar="NAME",
         help="The holdout's name (NAME.ledger), its ledger file, or the ledger's address in a "
-        "database: postgresql://USER@HOST/DATABASE?ledger=NAME.",
+        "database or a branch: postgresql://USER@HOST/DATABASE?ledger=NAME, git:REMOTE/BRANCH.",
     ),
 ]
 LedgerAddress = Annotated[
     str | None,
     typer.Option(
         metavar="ADDRESS",
-        help="Keep the ledger in a database: postgresql://USER@HOST/DATABASE?ledger=NAME.",
+        help="Keep the ledger in a database, postgresql://USER@HOST/DATABASE?ledger=NAME, or as "
+        "commits of a branch: git:REMOTE/BRANCH.",
     ),
 ]
 Data = Annotated[
     str | None,
-    typer.Option(metavar="FILE", help="The data, if it is not where it was at init."),
+    typer.Option(
+        metavar="FILE",
+        help="The data, if it is not where it was at init; a log has the items of one.",
+    ),
 ]
 TableName = Annotated[
     str | None, typer.Option(metavar="NAME", help="The table in a database with several.")
@@ -66,15 +75,18 @@ TableName = Annotated[
 def ledger_path(name: str) -> str | Path:
     """The ledger of a name, the file itself or its address; refused if there is no such file."""
     from holdfast.data.database import is_database_url
+    from holdfast.ledger.store import is_git_address
 
     if is_database_url(name):
         return without_password("name", name)
+    if is_git_address(name):
+        return name
     for path in (require.file("name", name), require.file("name", f"{name}.ledger")):
         if path.is_file():
-            if path.suffix in _SCORES:
+            if path.suffix in SCORE_SUFFIXES:
                 raise InvalidArgument(
                     f"{str(path)!r} is a file of scores and no ledger; compare two of them: "
-                    "holdfast compare A B"
+                    f"holdfast compare A B. Or protect a table: holdfast init {quote(str(path))}"
                 )
             return path
     here = [each.stem for each in sorted(Path().glob("*.ledger"))]
@@ -88,7 +100,7 @@ def ledger_path(name: str) -> str | Path:
 def new_ledger(name: str | None, data: str, address: str | None) -> tuple[str | Path, str]:
     """Where a new ledger will be, and what commands call it; refused if there is one."""
     from holdfast.data.database import is_database_url
-    from holdfast.ledger.store import home_of
+    from holdfast.ledger.store import home_of, is_git_address
 
     if is_database_url(data):
         without_password("data", data)
@@ -97,6 +109,8 @@ def new_ledger(name: str | None, data: str, address: str | None) -> tuple[str | 
     if address is None:
         name = name or Path(data).stem
         where: str | Path = require.file("name", f"{name}.ledger")
+    elif is_git_address(address):
+        where = name = address
     else:
         where = name = without_password("ledger", address)
     if home_of(where, secret_file()).is_there():
@@ -105,6 +119,22 @@ def new_ledger(name: str | None, data: str, address: str | None) -> tuple[str | 
             "choose another --name."
         )
     return where, name
+
+
+def item_table(ledger: str | Path, items: ItemList) -> pl.DataFrame | Path:
+    """The table of items that a new ledger protects: a file beside it, if it is a file itself."""
+    from holdfast.ledger.store import is_address
+
+    if is_address(ledger):
+        return items.to_frame()
+    table = Path(ledger).with_suffix(".items.parquet")
+    if table.exists():
+        raise InvalidArgument(
+            f"there is a file {str(table)!r} and no ledger {str(ledger)!r}; move it away, or "
+            "choose another name."
+        )
+    items.to_frame().write_parquet(table)
+    return table
 
 
 def without_password(label: str, address: str) -> str:
@@ -156,13 +186,17 @@ def opened(
 ) -> Holdout:
     """The holdout with its rows, from `data` or from where they were at first."""
     from holdfast.data.database import is_database_url
+    from holdfast.evals.submission import is_log, read_items
     from holdfast.holdout.open import open as open_holdout
     from holdfast.ledger.store import look
 
     path = ledger_path(name)  # first of all: a name that is misspelt makes no new ledger
-    source, secret = data, secret_file()
+    source: Any = data
+    secret = secret_file()
     if is_database_url(data):
         source = without_password("data", str(data))
+    elif data is not None and is_log(data):
+        source = read_items(data).to_frame()
     if source is None:
         with look(home_named(name)) as reader:
             source, missing = where_the_data_is(reader)
@@ -192,7 +226,11 @@ def where_the_data_is(reader: Reader) -> tuple[str | None, str | None]:
         return None, "without the secret nobody can tell whether a table is the protected one."
     recalled = recall(reader.home, reader.secret)
     if recalled is None:
-        return None, "the ledger was opened for a table in memory; give the table: --data FILE."
+        return (
+            None,
+            "the ledger was opened for a table in memory, or on another machine; give the table: "
+            "--data FILE.",
+        )
     try:
         files_of(recalled.source)  # a database is looked for when it is read
     except InvalidArgument:

@@ -13,13 +13,13 @@ import typer
 
 from holdfast import require
 from holdfast.cli.commands import read_number, show_json
+from holdfast.cli.ledgers import SCORE_SUFFIXES
 from holdfast.errors import InvalidArgument
 from holdfast.wording import plural
 
 if TYPE_CHECKING:
     from holdfast.evals.gate import EvalGate
     from holdfast.evals.item_scores import ItemScores
-    from holdfast.evals.verdict import Verdict
     from holdfast.holdout.holdout import Holdout
 
 __all__ = ["FileOfScores", "gate_scores"]
@@ -45,6 +45,7 @@ class FileOfScores:
     missing: str = "refuse"
     partial: bool = False
     first: bool = False
+    promote_if_shown: bool = False
 
     @property
     def is_file(self) -> bool:
@@ -60,6 +61,14 @@ class FileOfScores:
             raise InvalidArgument(
                 f"there is no file {self.file[:100]!r}, and --against and others like it are for "
                 "files of scores; give one, or a question with --at-least."
+            )
+
+    def require_question(self) -> None:
+        """Refuse the name of a file that is not there: no question is written so."""
+        if Path(self.file).suffix in SCORE_SUFFIXES:
+            raise InvalidArgument(
+                f"there is no file {self.file[:100]!r}; give the path of a file of scores, or a "
+                'question: holdfast gate NAME "avg(late)" --at-least 0.2'
             )
 
     def read(self, key: str, bounds: tuple[float, float]) -> ItemScores:
@@ -98,11 +107,13 @@ class FileOfScores:
 
 
 def gate_scores(
+    ledger: str,
     holdout: Holdout,
     source: FileOfScores,
     options: Mapping[str, Any],
     *,
     dry_run: bool,
+    verbose: bool,
     as_json: bool,
     json_file: str | None,
     summary: str | None,
@@ -115,8 +126,12 @@ def gate_scores(
     for option, file in (("json_file", json_file), ("summary", summary)):
         _require_writable(option, file)
     margin, against = source.margin, None if source.first else gate.opponent(source.against)
+    if source.promote_if_shown:
+        _require_promotable(source, against, gate.incumbent, options.get("where"))
     scores = source.read(gate.key, bounds or (0.0, 1.0))
     name = source.name(scores)
+    if source.promote_if_shown:
+        against = gate.opponent_of(name)
     if against is not None:
         gate.require_comparable(name, scores, against)
     if dry_run:
@@ -138,18 +153,47 @@ def gate_scores(
     if source.first:
         gate.promote(name, why=why or "the first", asked_by=asked_by)
         typer.echo(f"{name} is the incumbent; nothing was compared.")
-        typer.echo(f"\nNext: holdfast gate {quote(holdout.name)} FILE")
+        typer.echo(f"\nNext: holdfast gate {quote(ledger)} FILE")
         return True
     compared = {each: options[each] for each in _COMPARED if each in options}
     verdict = gate.compare(name, against, **compared, **margin)
+    is_promoted = source.promote_if_shown and verdict.promote
+    if is_promoted:
+        gate.promote_shown(verdict, asked_by=asked_by)
     if json_file is not None:
         text = json.dumps(verdict.to_dict(), indent=2, ensure_ascii=False)
         Path(json_file).write_text(f"{text}\n", encoding="utf-8")
     if summary is not None:
         with Path(summary).open("a", encoding="utf-8") as page:
             page.write(verdict.to_markdown())
-    _show(holdout.name, verdict, as_json)
+    if as_json:
+        show_json(verdict.to_dict())
+        return verdict.promote
+    promote = f"holdfast promote {quote(ledger)} {quote(name)}"
+    promotes = verdict.promote and not is_promoted
+    promoted = f"\n{name} is the incumbent." if is_promoted else ""
+    details = f"\n  {verdict.details}" if verbose else ""
+    typer.echo(f"{verdict}{details}{promoted}")
+    typer.echo(f"\nNext: {promote if promotes else f'holdfast ledger {quote(ledger)}'}")
     return verdict.promote
+
+
+def _require_promotable(
+    source: FileOfScores, against: str | None, incumbent: str | None, where: str | None
+) -> None:
+    """Refuse to promote what would not be shown against the incumbent, on all items."""
+    if source.first:
+        raise InvalidArgument("--first promotes without a look; leave out --promote-if-shown.")
+    if where is not None:
+        raise InvalidArgument(
+            f"--where {where!r} compares some items only, which promotes nobody; leave it out, or "
+            "leave out --promote-if-shown."
+        )
+    if against != incumbent:
+        raise InvalidArgument(
+            f"--against {against!r} is not the incumbent, which is {incumbent!r}; leave it out, or "
+            "leave out --promote-if-shown."
+        )
 
 
 def _dev_file(dev: Any) -> str | None:
@@ -166,7 +210,7 @@ def _rehearse(gate: EvalGate, name: str, scores: ItemScores, *, none_worse: bool
     """What would be done; nothing is."""
     typer.echo(
         f"It would submit {plural(len(scores), 'score')} of {scores.scorer!r} as {name!r}, and "
-        f"compare them: one look, with {gate.holdout.budget.more_candidates} now."
+        f"compare them: one candidate, with {gate.holdout.budget.more_candidates} now."
     )
     level, later = gate.levels
     typer.echo(
@@ -176,18 +220,9 @@ def _rehearse(gate: EvalGate, name: str, scores: ItemScores, *, none_worse: bool
     if none_worse:
         typer.echo(
             "To show that it is better, too, ask for that first, without --no-worse-than: if it is "
-            "not shown, it costs one look and next to nothing else."
+            "not shown, it costs one candidate and almost nothing else."
         )
     typer.echo("\nNext: the same without --dry-run.")
-
-
-def _show(ledger: str, verdict: Verdict, as_json: bool) -> None:
-    if as_json:
-        show_json(verdict.to_dict())
-        return
-    typer.echo(str(verdict))
-    promote = f"holdfast promote {quote(ledger)} {quote(verdict.candidate)}"
-    typer.echo(f"\nNext: {promote if verdict.promote else f'holdfast ledger {quote(ledger)}'}")
 
 
 def _require_writable(option: str, file: str | None) -> None:

@@ -20,6 +20,7 @@ from holdfast.cli.ledgers import Data, Name, TableName, ledger_path, opened, res
 from holdfast.cli.parameters import with_options
 from holdfast.errors import InvalidArgument, SecondLedger
 from holdfast.holdout.options import DeclareOptions, PromiseOptions
+from holdfast.service.logs import LogFormat, LogLevel
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,6 +53,17 @@ def serve(
     workers: Annotated[
         str | None, typer.Option(metavar="N", help="Processes that answer: 1.")
     ] = None,
+    log_level: Annotated[
+        LogLevel | None,
+        typer.Option(help="What is logged: warning; info has a line for every request."),
+    ] = None,
+    log_format: Annotated[
+        LogFormat | None, typer.Option(help="Logs for people, or one JSON object a line: text.")
+    ] = None,
+    graceful_timeout: Annotated[
+        str | None,
+        typer.Option(metavar="SECONDS", help="How long what is being done may take at the end: 8."),
+    ] = None,
     demo: Annotated[
         bool,
         typer.Option("--demo", help="Serve flights from a folder that is removed at the end."),
@@ -68,6 +80,9 @@ def serve(
         "host": host,
         "port": read_number("port", port),
         "workers": read_number("workers", workers),
+        "log_level": log_level,
+        "log_format": log_format,
+        "graceful_timeout": read_number("graceful_timeout", graceful_timeout),
     }
     if not demo:
         _serve(Folder.made(Path(folder)), settings)
@@ -138,7 +153,9 @@ def publish(
     )
 
 
-tokens = typer.Typer(no_args_is_help=True, help="Who may ask a service: create, list, revoke.")
+tokens = typer.Typer(
+    no_args_is_help=True, help="Who may ask a service: create, list, rotate, revoke."
+)
 app.add_typer(tokens, name="token")
 
 
@@ -219,6 +236,29 @@ def _revoke(
         show_json(revoked.to_dict())
         return
     typer.echo(f"Revoked: {revoked.name}, {revoked.id}.")
+
+
+@tokens.command("rotate", epilog="Example: holdfast token rotate ada --overlap 12h")
+def _rotate(
+    token: Annotated[str, typer.Argument(help="The name or the ID of a token.")],
+    overlap: Annotated[
+        str | None,
+        typer.Option(metavar="WHEN", help="How long the old one is taken, too: 12h or 45m."),
+    ] = None,
+    folder: _Folder = _FOLDER,
+    as_json: Json = False,
+) -> None:
+    """Give a token another secret. Its name, caps and spending stay, its sessions end."""
+    from holdfast.service.tokens import expiry_of
+
+    with _store(folder) as store:
+        granted = store.rotate(token, expiry_of(overlap))
+        spent = store.spent(granted.token)
+    if as_json:
+        show_json(granted.to_dict())
+        return
+    old = "is refused from now on" if overlap is None else f"is taken for {overlap} more"
+    typer.echo(f"{granted.text}\n\n{_said(granted.token, spent)}. The old one {old}.")
 
 
 @contextmanager

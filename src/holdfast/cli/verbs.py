@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from shlex import quote
+from textwrap import indent
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from holdfast.cli.commands import Json, app, read_number, show_json
+from holdfast.cli.commands import Json, Verbose, app, read_number, show_json
 from holdfast.cli.elsewhere import (
     accepted_cost,
     again,
@@ -83,6 +84,7 @@ def ask(
     dry_run: _DryRun = False,
     data: Data = None,
     table: TableName = None,
+    verbose: Verbose = False,
     as_json: Json = False,
     **options: Any,
 ) -> None:
@@ -94,7 +96,7 @@ def ask(
         return
     holdout = with_rows(name, data, table, train, guesser)
     reply = holdout.ask(worded, **options, **accepted_cost(accept_cost))
-    _show(name, reply, as_json)
+    _show(name, reply, as_json, verbose)
     _end_as_judged(reply)
 
 
@@ -115,18 +117,22 @@ def check(
     dry_run: _DryRun = False,
     data: Data = None,
     table: TableName = None,
+    verbose: Verbose = False,
     as_json: Json = False,
     **options: Any,
 ) -> None:
     """Check a guess: almost free when confirmed.
 
-    A guess that is not confirmed is answered: by its description, or as an ask is. The same
+    A guess that is not confirmed is answered as an ask is. The same
     statistics as for ask.
     """
     worded = _worded(question, by, options)
     sides = [options.get("at_most"), options.get("at_least")]
     if [guess, guess_from, *sides].count(None) != 3:
-        raise InvalidArgument("check takes one of --guess, --guess-from, --at-most and --at-least.")
+        raise InvalidArgument(
+            "check takes one of --guess, --guess-from, --at-most and --at-least, such as "
+            "--guess 0.24."
+        )
     options["guess"] = read_number("guess", guess) if guess_from is None else guess_from
     _require_sent(options, {"--guess-from": guess_from})
     if dry_run:
@@ -134,7 +140,7 @@ def check(
         return
     accepted = accepted_cost(accept_cost)
     reply = with_rows(name, data, table).check(worded, **options, **accepted)
-    _show(name, reply, as_json)
+    _show(name, reply, as_json, verbose)
     _end_as_judged(reply)
 
 
@@ -201,6 +207,12 @@ def gate(
     first: Annotated[
         bool, typer.Option("--first", help="Of a file: make it the incumbent; compare nothing.")
     ] = False,
+    promote_if_shown: Annotated[
+        bool,
+        typer.Option(
+            "--promote-if-shown", help="Of a file: if it is shown, it is the incumbent from now on."
+        ),
+    ] = False,
     json_file: Annotated[
         str | None, typer.Option(metavar="FILE", help="Of a file: write the verdict there as JSON.")
     ] = None,
@@ -211,10 +223,11 @@ def gate(
     dry_run: _DryRun = False,
     data: Data = None,
     table: TableName = None,
+    verbose: Verbose = False,
     as_json: Json = False,
     **options: Any,
 ) -> None:
-    """Show that something is better: a "no" is nearly free.
+    """Show that something is better: a failed candidate costs almost nothing.
 
     Exit code 0 if it is shown, 5 if it is not, 3 if it is refused. A file of scores is submitted,
     and compared item by item with the incumbent or with another submission.
@@ -236,6 +249,7 @@ def gate(
         missing,
         partial=partial,
         first=first,
+        promote_if_shown=promote_if_shown,
     )
     if scores.is_file:
         if sides != [None, None]:
@@ -248,10 +262,12 @@ def gate(
             "and gate difference(v7 = label, v6 = label)."
         )
         is_shown = gate_scores(
+            name,
             opened(name, data, table),
             scores,
             options,
             dry_run=dry_run,
+            verbose=verbose,
             as_json=as_json,
             json_file=json_file,
             summary=summary,
@@ -260,6 +276,7 @@ def gate(
             raise typer.Exit(NOT_SHOWN)
         return
     scores.require_nothing(json_file, summary)
+    scores.require_question()
     worded = _worded(question, None, options)
     if sides.count(None) != 1:
         raise InvalidArgument("gate takes one of --at-least and --at-most, such as --at-least 0.")
@@ -268,7 +285,7 @@ def gate(
         _show_cost(served(name) or resumed(name), worded, as_json, options, gate=True)
         return
     answer = with_rows(name, data, table).gate(worded, **options)
-    _show(name, answer, as_json)
+    _show(name, answer, as_json, verbose)
     if answer.recorded.status != "shown":
         raise typer.Exit(NOT_SHOWN)
 
@@ -299,15 +316,20 @@ def _show_cost(
     typer.echo("\nNext: the same without --dry-run, to ask it.")
 
 
-def _show(name: str, reply: Answer | Groups | Distribution, as_json: bool) -> None:
+def _show(name: str, reply: Answer | Groups | Distribution, as_json: bool, verbose: bool) -> None:
     from holdfast.holdout.answer import Answer
 
-    is_single = isinstance(reply, Answer)
     if as_json:
         show_json(reply.to_dict() if isinstance(reply, Answer) else reply.to_dicts())
         return
-    typer.echo(f"{reply.question}\n  {reply}" if is_single else str(reply))
+    typer.echo(f"{reply.name}\n  {reply}" if isinstance(reply, Answer) else str(reply))
+    _show_details(reply, verbose)
     typer.echo(f"\nNext: holdfast budget {again(name)}")
+
+
+def _show_details(reply: Answer | Groups | Distribution, verbose: bool) -> None:
+    if verbose:
+        typer.echo(indent(reply.details, "  "))
 
 
 def _end_as_judged(reply: Answer | Groups | Distribution) -> None:
@@ -336,11 +358,12 @@ def final(
     ] = False,
     data: Data = None,
     table: TableName = None,
+    verbose: Verbose = False,
     as_json: Json = False,
 ) -> None:
     """Take a last look: exact values; then the ledger is closed.
 
-    Asks, checks, gates and searches are ended by it, for good. Described questions stay.
+    Asks, checks, gates and searches are ended by it, for good. Text questions stay.
     """
     require_at_the_rows(_ENDS)
     if dry_run:
@@ -355,7 +378,8 @@ def final(
         show_json([answer.to_dict() for answer in answers])
         return
     for answer in answers:
-        typer.echo(f"{answer.question}\n  {answer}")
+        typer.echo(f"{answer.name}\n  {answer}")
+        _show_details(answer, verbose)
     typer.echo(f"\nNext: holdfast audit {quote(name)}")
 
 
@@ -374,12 +398,13 @@ def reveal(
     ] = False,
     data: Data = None,
     table: TableName = None,
+    verbose: Verbose = False,
     as_json: Json = False,
 ) -> None:
     """Reveal one exact value; then the ledger is closed.
 
     It may be chosen from all answers. Asks, checks, gates and searches are ended by it, for good.
-    Described questions stay.
+    Text questions stay.
     """
     require_at_the_rows(_ENDS)
     if dry_run:
@@ -393,4 +418,6 @@ def reveal(
     if as_json:
         show_json(answer.to_dict())
         return
-    typer.echo(f"{answer.question}\n  {answer}\n\nNext: holdfast audit {quote(name)}")
+    typer.echo(f"{answer.name}\n  {answer}")
+    _show_details(answer, verbose)
+    typer.echo(f"\nNext: holdfast audit {quote(name)}")

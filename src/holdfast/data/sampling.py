@@ -58,6 +58,7 @@ __all__ = [
     "m_dependent",
     "markov_chain",
     "measured",
+    "planned_sampling",
     "polynomial_tail",
     "sampling_from_dict",
     "sampling_of",
@@ -383,6 +384,24 @@ def declared(
     if b is None:
         return Declared(SubGaussian(scale))
     return Declared(SubExponential(scale, require.positive("b", b)))
+
+
+def planned_sampling(sampling: Sampling) -> str:
+    """The option of `holdfast plan` that says how the rows came about; none if independently."""
+    match sampling:
+        case Clustered(largest=int(largest)):
+            how = f"clustered:{largest}"
+        case Clustered():
+            how = f"clustered:{sampling.rows_in_a_unit:g}:fixed"
+        case MDependent(m):
+            how = f"m-dependent:{m}"
+        case DependencyGraph(degree):
+            how = f"dependency-graph:{degree}"
+        case MarkovChain(contraction):
+            how = f"markov-chain:{contraction:g}"
+        case _:
+            return ""
+    return f" --sampling {how}"
 
 
 def sampling_of(value: str | Sampling) -> Sampling:

@@ -70,7 +70,7 @@ def open_sample(data: object, *, table: str | None = None, known: KnownTable = _
     if not sample.types:
         raise InvalidArgument("The table has no columns.")
     if sample.n == 0:
-        raise InvalidArgument("The table has no rows.")
+        raise InvalidArgument("The table has no rows; give one that has some.")
     return sample
 
 
@@ -115,15 +115,13 @@ def files_of(data: object) -> list[Path]:
             files = [each for each in files if each.suffix.lower() in _PARQUET]
     except (OSError, ValueError) as error:
         raise InvalidArgument(
-            f"data is {str(data)!r}, which cannot be the name of a file ({error}); give a path or "
-            "a glob of files that exist."
+            f"data is {str(data)!r}, which cannot be the name of a file ({error}); give the path "
+            "of a file."
         ) from None
     if not files:
-        fault = (
-            "is a folder without Parquet files; name others" if folder else "names no file; give"
-        )
+        fault = "is a folder without Parquet files" if folder else "names no file"
         raise InvalidArgument(
-            f"data is {str(data)!r}, which {fault} by a path or a glob of files that exist."
+            f"data is {str(data)!r}, which {fault}; give the path of a CSV or Parquet file."
         )
     return files
 

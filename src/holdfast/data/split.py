@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from holdfast import require
 from holdfast.data.fingerprint import cell_words, mixed, row_words
 from holdfast.data.sample import Sample
+from holdfast.did_you_mean import checks_arguments
 from holdfast.errors import InvalidArgument
 from holdfast.question.columns import no_column
 from holdfast.question.expression import ColumnType
@@ -30,6 +31,7 @@ _FEWEST = 50  # rows of either part: fewer say nothing
 _RULE = "content/1"  # how rows are chosen; the name is kept in ledgers
 
 
+@checks_arguments("split")
 def split(
     data: _Frame, test_size: float = 0.5, random_state: int = 0, *, by: str | None = None
 ) -> tuple[_Frame, _Frame]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from holdfast import require
+from holdfast.did_you_mean import checks_arguments
 from holdfast.errors import InvalidArgument
 from holdfast.evals.comparison import ComparedRun, Comparison, PairedDifference, item_list
 from holdfast.evals.formats import EvalLog, Scored
@@ -36,6 +37,7 @@ class RunScores(NamedTuple):
     keyed: bool = True
 
 
+@checks_arguments("compare")
 def compare(
     a: Any,
     b: Any,

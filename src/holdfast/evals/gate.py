@@ -6,7 +6,6 @@ or a digest, never by their content. Who is shown to be better is better; who is
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from holdfast import require
 from holdfast.data.computed import ScoreBounds, declared_bounds
+from holdfast.did_you_mean import checks_arguments, without_attribute
 from holdfast.errors import InvalidArgument
 from holdfast.evals.development import Development
 from holdfast.evals.item_scores import ItemId, ItemScores
@@ -24,7 +24,6 @@ from holdfast.question.bounds import Range
 from holdfast.question.expression import ValueKind
 from holdfast.question.parse import parse_row
 from holdfast.question.text import identifier, numeral, text_of
-from holdfast.theory.leakage.gates import gate_gain
 
 if TYPE_CHECKING:
     from holdfast.holdout.answer import Answer
@@ -51,6 +50,7 @@ class EvalGate:
     the items are called together: it tells bare ids from those of another task.
     """
 
+    @checks_arguments("EvalGate")
     def __init__(
         self,
         items: Any,
@@ -78,6 +78,11 @@ class EvalGate:
             described="off",  # all of the failure probability is for comparisons
         )
 
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> None:
+            raise without_attribute("an EvalGate", self, name)
+
     @classmethod
     def over(cls, holdout: Holdout, score: _Scales = bool) -> Self:
         """The gate of a holdout that is open already."""
@@ -99,9 +104,24 @@ class EvalGate:
     @property
     def incumbent(self) -> str | None:
         """Whom candidates are compared with; None before anybody was promoted."""
-        name = self.holdout.incumbent
-        return None if name is None else name.removesuffix(_suffix(next(iter(self._ranges))))
+        return self._promoted(1)
 
+    def _promoted(self, last: int) -> str | None:
+        """Whom the last promotion, or one before it, made the incumbent."""
+        names = [each.name for each in self.holdout.promotions]
+        if len(names) < last:
+            return None
+        return names[-last].removesuffix(_suffix(next(iter(self._ranges))))
+
+    def opponent_of(self, candidate: str) -> str:
+        """Whom a candidate must be shown against to be promoted.
+
+        That is the incumbent; of the incumbent itself, the one that it was shown against: a job
+        that is tried again is told the verdict by which it was promoted.
+        """
+        return self.opponent(self._promoted(2) if candidate == self.incumbent else None)
+
+    @checks_arguments("submit")
     def submit(
         self,
         name: str,
@@ -144,6 +164,7 @@ class EvalGate:
         for scorer, submitted in submissions.items():
             self._attach(name, scorer, submitted, digest, asked_by)
 
+    @checks_arguments("compare")
     def compare(
         self,
         candidate: str,
@@ -164,7 +185,7 @@ class EvalGate:
 
         With `no_worse_than` it is to be shown that it is not worse by so much. Once that is shown,
         "better" needs more than before, as after every promotion (`levels`); asked first, it costs
-        next to nothing if it is not shown. What different tasks, formats, filters or scorers made
+        almost nothing if it is not shown. What different tasks, formats, filters or scorers made
         is not compared. `score` names the scorer (default: the first), `where` takes only items
         like these, a category, say, and `differing` guesses in which share of the items both
         differ: a good guess may show more.
@@ -178,8 +199,7 @@ class EvalGate:
         column, opponent_column = self._column(candidate, scorer), self._column(against, scorer)
         if column.column == opponent_column.column:
             raise InvalidArgument(
-                f"{candidate!r} and {against!r} are one submission; compare a candidate with "
-                "another one."
+                f"{candidate!r} is the run already stored as {against!r}; compare another run."
             )
         _require_same_scoring(candidate, column.scoring, against, opponent_column.scoring)
         question, least = _claim(
@@ -215,6 +235,7 @@ class EvalGate:
             question=answer.question,
             together=answer.left.together,
             repeated=answer.repeated,
+            follows=answer.is_free and not answer.repeated,
             holds_for="items like these" if self._is_of_population(answer) else "these items",
             tried=answer.recorded.status != "not tried",
             forecast=answer.forecast,
@@ -252,10 +273,10 @@ class EvalGate:
     def _next_gain(self, scorer: str | None, differing: float) -> float | None:
         """The gain that the next comparison shows 4 times in 5 without a forecast, if scores are
         right or wrong and as many of them differ."""
-        level, _ = self.levels
-        if self._ranges[scorer] is not None or level <= 0.0:
+        if self._ranges[scorer] is not None:
             return None
-        return gate_gain(self.holdout.rows, min(1.0, differing), math.log(min(1.0, level)))
+        gate = self.holdout.budget.next_gate(min(1.0, differing))
+        return None if gate is None else gate.gain
 
     def _is_of_population(self, answer: Answer) -> bool:
         """Whether an answer is about the population that the items are drawn from."""
@@ -279,6 +300,11 @@ class EvalGate:
     def opponent(self, name: str | None = None, score: str | None = None) -> str:
         """Whom a candidate would be compared with: this submission, or the incumbent."""
         opponent = self.incumbent if name is None else name
+        if opponent is not None and not isinstance(opponent, str):
+            raise InvalidArgument(
+                f"incumbent is {opponent!r}; it must be the name of a submission, and what is to "
+                "be gained is min_gain=."
+            )
         if opponent is None:
             raise InvalidArgument(
                 "there is no incumbent to compare with; name a submission to compare with, or make "
@@ -300,7 +326,7 @@ class EvalGate:
         """Compare a candidate with the incumbent, and put it in its place if it is shown."""
         verdict = self.compare(
             candidate,
-            None,
+            self.opponent_of(candidate),
             min_gain,
             score=score,
             differing=differing,
@@ -308,8 +334,21 @@ class EvalGate:
             skip_below=skip_below,
         )
         if verdict.promote:
-            self.promote(candidate, why=f"{verdict.claim}, receipt {verdict.receipt[:12]}")
+            self.promote_shown(verdict)
         return verdict
+
+    def promote_shown(self, verdict: Verdict, *, asked_by: str | None = None) -> None:
+        """Put a candidate in the place of the one that it was shown against.
+
+        Refused if another one took that place meanwhile.
+        """
+        scorer = next(iter(self._ranges))
+        self.holdout.promote(
+            self._column(verdict.candidate, scorer).name,
+            why=f"{verdict.claim}, receipt {verdict.receipt[:12]}",
+            asked_by=asked_by,
+            instead_of=self._column(verdict.incumbent, scorer).name,
+        )
 
     def promote(self, name: str, why: str | None = None, *, asked_by: str | None = None) -> None:
         """Make a submission the incumbent, whatever was shown: to begin with, or by decision."""

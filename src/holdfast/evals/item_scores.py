@@ -9,13 +9,16 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import InvalidArgument
 from holdfast.evals.formats import EvalLog, Scored
 from holdfast.wording import plural
 
-__all__ = ["ItemId", "ItemScores", "Wanted", "item_scores"]
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["ItemId", "ItemList", "ItemScores", "Wanted", "item_scores", "items_in"]
 
 ItemId = str | int
 
@@ -55,6 +58,33 @@ class ItemScores:
     def by_item(self) -> dict[ItemId, float]:
         """The scores by item."""
         return dict(zip(self.items, self.scores, strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class ItemList:
+    """The items of an evaluation: what a ledger for its runs protects; `key` names their column."""
+
+    items: tuple[ItemId, ...] = field(repr=False)
+    key: str
+    task: str | None = None
+
+    def to_frame(self) -> pl.DataFrame:
+        """A table with their ids alone: what they hold stays where it is."""
+        import polars
+
+        return polars.DataFrame({self.key: self.items})
+
+
+def items_in(log: EvalLog, file: str) -> ItemList:
+    """The items of a run, also of those that it planned and never tried."""
+    if log.ended is not None and not log.planned:
+        raise InvalidArgument(
+            f"the run of {file} did not end well (its state: {log.ended}) and does not say which "
+            "items it was to try; give the log of a whole run."
+        )
+    _require_known(log.lines, file)
+    items = dict.fromkeys([*(line.item for line in log.lines), *log.planned])
+    return ItemList(tuple(items), log.key or "item", log.task)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +137,7 @@ def item_scores(log: EvalLog, wanted: Wanted, format_: str, file: str) -> ItemSc
         format=format_,
         filter=filter_,
         epochs=epochs,
-        missing=tuple(missing),
+        missing=tuple(each for each in missing if wanted.missing_is_wrong or each not in scores),
         partial=partial,
         run=log.run if isinstance(log.run, str) else None,
         task=log.task if isinstance(log.task, str) else None,

@@ -28,14 +28,24 @@ from holdfast.evals.formats import (
     read_openai,
     read_promptfoo,
 )
-from holdfast.evals.item_scores import ItemScores, Wanted, item_scores
+from holdfast.evals.item_scores import ItemList, ItemScores, Wanted, item_scores, items_in
 from holdfast.evals.score_table import read_csv, read_json_lines, read_parquet
 from holdfast.question.bounds import Range
 from holdfast.question.declaring import bounds_pair
 
-__all__ = ["FORMATS", "HowToRead", "Submission", "read", "scoring_in", "submission_of"]
+__all__ = [
+    "FORMATS",
+    "HowToRead",
+    "Submission",
+    "is_log",
+    "read",
+    "read_items",
+    "scoring_in",
+    "submission_of",
+]
 
 _TABLES = ("csv", "parquet", "jsonl")  # one way of scoring, in three kinds of files
+_LOGS = (".eval", ".json", ".jsonl")
 
 
 # `holdfast.evals.read`: a file of scores in whatever format, found by its content.
@@ -98,12 +108,29 @@ def read(
         require.one_of("missing", ("refuse", "wrong"), missing) == "wrong",
         every_try,
     )
+    name, log = _log_in(source, format)
+    return item_scores(log, wanted, name, str(source))
+
+
+def is_log(path: object) -> bool:
+    """Whether a path can only be that of a log, as no table is called so."""
+    return isinstance(path, str | os.PathLike) and os.fspath(path).lower().endswith(_LOGS)
+
+
+def read_items(path: str | os.PathLike[str], format: str | None = None) -> ItemList:
+    """The items of a log, whatever their scores."""
+    source = Source(require.file("path", path))
+    return items_in(_log_in(source, format)[1], str(source))
+
+
+def _log_in(source: Source, format: str | None) -> tuple[str, EvalLog]:
+    """The format of a file, and what it says."""
     try:
         name = _detected(source) if format is None else require.one_of("format", [*FORMATS], format)
         log = FORMATS[name](source)
         if not log.lines:
             raise InvalidArgument(f"the file {source} has no items; give one that has some.")
-        return item_scores(log, wanted, name, str(source))
+        return name, log
     except MemoryError:
         raise InvalidArgument(
             f"reading the file {source} takes more memory than there is; write fewer items, or "
@@ -198,7 +225,8 @@ def submission_of(
     if isinstance(scores, str | os.PathLike):
         scores = read(scores, key=key, bounds=bounds, **how)
     if isinstance(scores, ItemScores):
-        unmatched = max(0, rows - len(scores)) + len(scores.missing) if wrong else 0
+        counted = set(scores.missing) & set(scores.items)  # the others are not among them
+        unmatched = max(0, rows - len(scores)) + len(counted) if wrong else 0
         return Submission(scores.by_item(), scores.run, unmatched, scoring_in(scores, rows))
     if not wrong:
         return Submission(scores)

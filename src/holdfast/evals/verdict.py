@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 from holdfast.ledger.entries import Recorded
-from holdfast.wording import plural
+from holdfast.wording import nth_candidate, plural, points
 
 if TYPE_CHECKING:
     from holdfast.evals.gate import EvalGate
@@ -24,7 +24,8 @@ class Verdict:
     `bound` is what the gain is shown to be above, None where nothing is shown: that says nothing
     against the candidate. `looks` gates were tried so far, this one among them, and `left` more can
     be (None: no number was declared). `unmatched` items had no score of the candidate, and counted
-    as wrong. A `repeated` verdict was given before, and is free. It `holds_for` "items like these",
+    as wrong. A `repeated` verdict was given before, and is free, as is one that `follows` from
+    earlier answers. It `holds_for` "items like these",
     a population that they are drawn from, or for "these items" alone.
 
     `forecast` is how likely it was said to be shown, by development scores or a stated number, and
@@ -46,6 +47,7 @@ class Verdict:
     together: str
     holds_for: str
     repeated: bool = False
+    follows: bool = False
     tried: bool = True
     forecast: float | None = None
     level: float | None = None
@@ -91,21 +93,30 @@ class Verdict:
         """What was said before, and what the next one can show."""
         if self.forecast is None:
             return []
-        decided = f"decided at level {self.level:.2g}" if self.tried else "so nothing was charged"
-        said = [f"forecast {100 * self.forecast:.3g} %, {decided}"]
+        skipped = "" if self.tried else ", so nothing was charged"
+        said = [f"forecast {100 * self.forecast:.3g} %{skipped}"]
         if self.next_gain is not None:
-            gain = f"{100 * self.next_gain:.2g} points"
-            said.append(f"the next without a forecast shows {gain} 4 times in 5")
+            said.append(f"the next without a forecast shows {points(self.next_gain)} 4 times in 5")
         return said
 
     @property
-    def _counted(self) -> str:
-        remaining = "" if self.left is None else f", {plural(self.left, 'candidate')} left"
-        return f"look {self.looks:,}{remaining}"
+    def details(self) -> str:
+        """Bookkeeping in words: the level it was decided at, where one was forecast; receipt."""
+        level = [] if self.level is None else [f"decided at level {self.level:.2g}"]
+        return " · ".join([*level, f"receipt {self.receipt}"])
+
+    @property
+    def _counted(self) -> str | None:
+        """Which candidate it was, of those that there may be."""
+        if self.follows:
+            return "follows from earlier answers"
+        is_counted = self.tried and not self.repeated
+        return nth_candidate(self.looks, self.left) if is_counted else None
 
     def __str__(self) -> str:
         headline = f"promote: {self.claim}" if self.promote else f"{self.status}: that {self.claim}"
-        facts = [headline, f"for {self.holds_for}", self.together, self._counted, *self._forecasts]
+        facts = [headline, f"for {self.holds_for}", self.together]
+        facts += [*([self._counted] if self._counted else []), *self._forecasts]
         if self.unmatched:
             facts.append(f"{plural(self.unmatched, 'item')} without a score counted as wrong")
         if self.repeated:
@@ -125,7 +136,7 @@ class Verdict:
             "claim": self.claim,
             "holds for": self.holds_for,
             "together": self.together,
-            "looks": self._counted,
+            **({"counted as": self._counted} if self._counted else {}),
             **({"forecast": "; ".join(self._forecasts)} if self._forecasts else {}),
             "items without a score": f"{self.unmatched:,}",
             "receipt": f"`{self.receipt}`",

@@ -10,8 +10,8 @@ from holdfast.errors import SaysNothing
 from holdfast.ledger.entries import verdict_of
 from holdfast.ledger.limits import plain_interval
 from holdfast.mechanisms.described import DESCRIBED
-from holdfast.statistics.description import truth_of
-from holdfast.wording import among_rows
+from holdfast.statistics.description import method_of, truth_of
+from holdfast.wording import among_rows, nth_candidate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Answer"]
 
-_TIGHTER = "a tighter declared range of its values would help more than more rows"
+_TIGHTER = "declare a narrower range to get a narrower interval"
+_HEADS = {"answered": "", "not confirmed": "guess not confirmed: "}  # of other statuses: the word
 
 
 class Answer(float):
@@ -34,19 +35,21 @@ class Answer(float):
     gate was said to be shown; `cost` is in nats (0 for a repeat), and `bits` is the length of a
     described question, None for others; `n` is how many rows it is about, or of a group whose size
     is rounded the least and the most, and `missing` how many were left out of them for want of a
-    value; `left` is the budget after this answer, for more questions like it; `number` is its line
-    of the ledger, and `receipt` the hash of the entry that tells it; `parts` are the looks that it
-    follows from, if it is no look itself. One that says nothing has no `value`: it calculates as
-    NaN, and `float()` of it is refused.
+    value; `left` is the budget after this answer, for more questions like it; `name` is what people
+    call the question, `number` its line of the ledger, `receipt` the hash of the entry that tells
+    it; `parts` are the looks that it follows from, if it is no look itself; `details` are its
+    bookkeeping in words. One that says nothing has no `value`: it calculates as NaN, and `float()`
+    of it is refused.
     """
 
-    __slots__ = ("advice", "better", "left", "parts", "recorded", "repeated")
+    __slots__ = ("advice", "better", "left", "name", "parts", "recorded", "repeated")
     recorded: Recorded
     left: Budget
     repeated: bool
     parts: tuple[Recorded, ...]
     better: Better | None
     advice: str | None
+    name: str
 
     def __new__(
         cls,
@@ -63,11 +66,17 @@ class Answer(float):
         answer.parts = tuple(parts) if recorded.parts else ()
         answer.better = None
         answer.advice = None
+        answer.name = recorded.question
         return answer
 
     def advised(self, advice: str | None) -> Answer:
         """The same answer, with what would make it narrower."""
         self.advice = advice
+        return self
+
+    def called(self, name: str) -> Answer:
+        """The same answer, to a question that people call so."""
+        self.name = name
         return self
 
     def judged(self, better: Better | None) -> Answer:
@@ -78,7 +87,7 @@ class Answer(float):
     def __float__(self) -> float:
         if self.value is None:
             status = self.recorded.status
-            outcome = status if status == "says nothing" else f"is {status}"
+            outcome = "has no information" if status == "says nothing" else f"is {status}"
             raise SaysNothing(
                 f"the answer to {self.question} {outcome}: its interval "
                 f"{self.recorded.interval_text} is the whole range, and there is no value. Ask "
@@ -91,6 +100,11 @@ class Answer(float):
         """What became of the question; a repeat that says nothing still says nothing."""
         silent = self.value is None
         return "repeated" if self.repeated and not silent else self.recorded.status
+
+    @property
+    def status_text(self) -> str:
+        """Status in words: one that says nothing has no information."""
+        return self.status if self.status == "repeated" else self.recorded.status_text
 
     @property
     def verdict(self) -> Judgement | None:
@@ -194,10 +208,8 @@ class Answer(float):
     @property
     def _forecast_text(self) -> str:
         decided = self.recorded.status != "not tried"
-        then = (
-            f"decided at level {self.level:.2g}" if decided else "so nothing was asked or charged"
-        )
-        return f"forecast {100 * (self.forecast or 0.0):.3g} %, {then}"
+        then = "" if decided else ", so nothing was asked or charged"
+        return f"forecast {100 * (self.forecast or 0.0):.3g} %{then}"
 
     @property
     def _truth(self) -> str | None:
@@ -251,38 +263,71 @@ class Answer(float):
         }
 
     def __str__(self) -> str:
-        status = "" if self.status == "answered" else f"{self.status} "
-        return " · ".join([f"{self._said}{status}{self._found}", *self._facts])
+        return " · ".join([f"{self._said}{self._status_word}{self._result}", *self._facts])
 
     __repr__ = __str__
 
     @property
     def _facts(self) -> list[str]:
-        """What is said beside what is known: how sure it is, of how many rows, what is left."""
-        advice, truth = self.recorded.wants_tighter_range, self._truth
-        return [
-            *([] if truth is None else [truth]),
-            *([self.recorded.length] if self.bits is not None else []),
-            self.left.together,
+        """Facts beside the interval: of how many rows, how sure, what is left, what would help."""
+        recorded = self.recorded
+        facts = [
+            self._truth,
             self.of_rows,
-            *([] if self.recorded.number is None else [f"question {self.number:,}"]),
-            *([self.recorded.known_text] if self.recorded.known_text else []),
-            self._more,
-            *([] if self.forecast is None else [self._forecast_text]),
-            *([_TIGHTER] if advice else []),
-            *([self.recorded.outlook] if self.recorded.outlook else []),
-            *([self.advice] if self.advice else []),
+            self.left.together,
+            self.more,
+            self._known,
+            None if self.forecast is None else self._forecast_text,
+            _TIGHTER if recorded.wants_tighter_range else None,
+            recorded.outlook,
+            self.advice,
         ]
+        return [fact for fact in facts if fact is not None]
 
     @property
-    def _more(self) -> str:
-        """What else can be asked: there is no end to what is described, or declared."""
-        if self.recorded.member is not None:
-            return "any number of scores" if self.bits is not None else self.recorded.member
-        if self.bits is not None and self.recorded.mechanism in (DESCRIBED.name, None):
-            return "any number of such questions"
-        gated = self.recorded.request.verb == "gate"
-        return self.left.more_candidates if gated else self.left.remaining
+    def details(self) -> str:
+        """Bookkeeping in words: line of the ledger, length, cost, pots, looks, rule, receipt."""
+        recorded, terms = self.recorded, self.left.terms
+        facts = [
+            None if recorded.number is None else f"question {self.number:,}",
+            recorded.length and f"length {recorded.length}",
+            f"cost {self.cost:.5g} nats",
+            f"failure probability {terms.parted}" if terms.is_parted else None,
+            None if self.level is None else f"decided at level {self.level:.2g}",
+            recorded.rule and method_of(recorded.rule),
+            recorded.known_text,
+            self.left.remaining,
+            f"assumed: {self.assumes}",
+            f"receipt {self.receipt}",
+        ]
+        return " · ".join(fact for fact in facts if fact)
+
+    @property
+    def _known(self) -> str | None:
+        """What earlier answers have to do with it; their numbers are details."""
+        if self.recorded.contradict or not self.recorded.known:
+            return self.recorded.known_text
+        return f"{'narrower by' if self.recorded.parts else 'follows from'} earlier answers"
+
+    @property
+    def more(self) -> str | None:
+        """What is left of what it was taken from; of text questions there is no end."""
+        recorded = self.recorded
+        if recorded.request.verb == "gate":
+            is_counted = recorded.is_gate and not self.is_free
+            left = self.left
+            return nth_candidate(left.account.gates, left.candidates_left) if is_counted else None
+        if recorded.member is not None:
+            return recorded.member if self.bits is None else None
+        is_text = self.bits is not None and recorded.mechanism in (DESCRIBED.name, None)
+        is_check = recorded.request.verb == "check" and self.left.terms.describes
+        return None if is_text or is_check else self.left.remaining
+
+    @property
+    def is_free(self) -> bool:
+        """Whether no row was looked at for it: it was given before, or follows from answers."""
+        own = [look for look in self.parts if look.part_of == self.question]
+        return self.repeated or (self.recorded.look is None and not own)
 
     @property
     def _said(self) -> str:
@@ -290,12 +335,23 @@ class Answer(float):
         return f"{self.verdict}: " if self.verdict else ""
 
     @property
-    def _found(self) -> str:
+    def _status_word(self) -> str:
+        """What became of it, to stand before its number."""
+        if self._is_silent:
+            return "no information: "
+        return _HEADS.get(self.status, f"{self.status} ")
+
+    @property
+    def _is_silent(self) -> bool:
+        return self.value is None and self.recorded.claimed is None
+
+    @property
+    def _result(self) -> str:
         """What is known: value and interval, one side, or that it is nothing."""
-        if self.value is None and self.recorded.claimed is not None:
-            return self.recorded.claimed
+        if self._is_silent:
+            return f"the interval is the whole range {self.recorded.interval_text}"
         if self.value is None:
-            return f"{self.recorded.interval_text}, the whole range"
+            return self.recorded.claimed or ""
         if self.recorded.side is not None:
             return self.recorded.shown
         width = f" (half-width {self.half_width:.2g})" if self.repeated else ""
@@ -303,13 +359,13 @@ class Answer(float):
 
     def __reduce__(self) -> tuple[Any, ...]:
         kept = (self.recorded, self.left, self.repeated, self.parts, self.better, self.advice)
-        return _again, kept
+        return _again, (*kept, self.name)
 
     def _repr_html_(self) -> str:
-        facts = " &middot; ".join(map(html.escape, [self.question, *self._facts, self.assumes]))
+        facts = " &middot; ".join(map(html.escape, [self.name, *self._facts, self.assumes]))
         return (
-            f"<div>{self._said}<b>{html.escape(self._found)}</b> "
-            f"<i>{self.status}</i><br><small>{facts}</small></div>"
+            f"<div>{self._said}{self._status_word}<b>{html.escape(self._result)}</b><br>"
+            f"<small>{facts}</small></div>"
         )
 
 
@@ -319,7 +375,8 @@ def _again(
     repeated: bool,
     parts: tuple[Recorded, ...],
     better: Better | None,
-    advice: str | None = None,
+    advice: str | None,
+    name: str,
 ) -> Answer:
     answer = Answer(recorded, left, repeated=repeated, parts=parts).judged(better)
-    return answer.advised(advice)
+    return answer.advised(advice).called(name)

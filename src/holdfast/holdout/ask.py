@@ -272,7 +272,7 @@ def answers_to(
         return is_silent(desk, questions[place], guess.of(place), guess, tolerance)
 
     try:
-        return answered(desk, questions, requests, guess, tolerance, silent)
+        return desk.retried(lambda: answered(desk, questions, requests, guess, tolerance, silent))
     except Refused as refusal:
         if guess.verb == "check" or tolerance is None or len(questions) > 1:
             raise

@@ -207,8 +207,13 @@ def _entered(
     return desk.transcript.attached.columns[new.name]
 
 
-def promote_column(desk: Desk, name: str, why: str | None, asked_by: str | None) -> Promotion:
-    """The column that others are compared with from now on: any of the table, or attached."""
+def promote_column(
+    desk: Desk, name: str, why: str | None, asked_by: str | None, instead_of: str | None = None
+) -> Promotion:
+    """The column that others are compared with from now on: any of the table, or attached.
+
+    Refused if `instead_of` is no longer the one that they were compared with.
+    """
     for what, text in (("why", why), ("asked_by", asked_by)):
         if text is not None:
             require.text(what, text)
@@ -228,7 +233,15 @@ def promote_column(desk: Desk, name: str, why: str | None, asked_by: str | None)
 
     def entry() -> list[Body]:
         last = desk.transcript.attached.incumbent
-        return [] if last is not None and last.name == name else [new.body()]
+        if last is not None and last.name == name:
+            return []
+        if instead_of is not None and (last is None or last.name != instead_of):
+            raise InvalidArgument(
+                f"{name!r} was to be promoted instead of {instead_of!r}, and the incumbent is "
+                f"{None if last is None else last.name!r} by now; compare it with that one. "
+                "Nothing was promoted."
+            )
+        return [new.body()]
 
     desk.tell(entry)
     return desk.transcript.attached.promotions[-1]

@@ -3,22 +3,32 @@
 from __future__ import annotations
 
 import html
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 from holdfast.holdout.question_kind import MEAN, QuestionKind, declared_kinds, part_stages
 from holdfast.ledger.dictionaries import Dictionary
 from holdfast.ledger.transcript import Transcript
+from holdfast.mechanisms.claims import CHECKS, GATES
 from holdfast.mechanisms.mechanism import Checker, Mechanism
 from holdfast.mechanisms.terms import Account, Terms
-from holdfast.wording import percent, plural
+from holdfast.theory.direct.paired_score import detectable_gain
+from holdfast.theory.leakage.gates import gate_gain
+from holdfast.wording import percent, plural, points
 
 if TYPE_CHECKING:
     from holdfast.mechanisms.privacy import Privacy
 
-__all__ = ["Budget", "LastBudget", "budget_of"]
+__all__ = ["Budget", "LastBudget", "NextGate", "budget_of", "gain_shown"]
+
+_DIFFERING = 0.05
+_POWER = 0.8  # 4 times in 5
+# Beyond so many rows the gain falls as their root, to a thousandth.
+_MOST_COUNTED = 1_000_000
+_LEAST_DETECTED = 1e-9
 
 
 @runtime_checkable
@@ -26,6 +36,22 @@ class _TellingPrivacy(Protocol):
     """A mechanism that may be private: it says what its answers reveal of any one row."""
 
     def privacy(self, account: Account) -> Privacy | None: ...
+
+
+class NextGate(NamedTuple):
+    """What the next gate can show without a forecast: the least true `gain` that is shown with
+    probability `power` where `differing` of the rows, which are alike, differ; None: no gain."""
+
+    gain: float | None
+    differing: float
+    power: float
+    level: float
+
+    def __str__(self) -> str:
+        rows = f"{100 * self.differing:.3g} % differing rows"
+        if self.gain is None:
+            return f"the next gate can show nothing on {rows}"
+        return f"the next gate can show a gain of {points(self.gain)} on {rows}, 4 times in 5"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +70,7 @@ class Budget:
     why: str | None = None
     searches: tuple[Dictionary, ...] = ()
     kinds: Sequence[QuestionKind] = (MEAN,)
-    _counted: dict[str, int] = field(default_factory=dict, compare=False, repr=False)
+    _counted: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def for_more_of(self, kinds: Sequence[QuestionKind]) -> Budget:
         """What is left for questions of these kinds; of none, for those that were declared."""
@@ -75,13 +101,13 @@ class Budget:
         """How many more questions can surely be asked at the declared tolerance."""
         if self.account.closed is not None:
             return 0
-        return self._once("questions", self._count_questions)
+        return int(self._once("questions", self._count_questions))
 
     def _count_questions(self) -> int:
         count = partial(self.mechanism.questions_left, self.terms, self.account)
         return min(count(part_stages(kind, self.terms)) for kind in self.kinds)
 
-    def _once(self, name: str, count: Callable[[], int]) -> int:
+    def _once(self, name: str, count: Callable[[], Any]) -> Any:
         """A number that takes as long to count as an answer does: not twice."""
         if name not in self._counted:
             self._counted[name] = count()
@@ -99,7 +125,7 @@ class Budget:
         like = partial(checker.surprises_left, self.terms, self.account)
         stages = [stage for kind in self.kinds for stage in part_stages(kind, self.terms)]
         profiles = dict.fromkeys(part.per_unit for stage in stages for part in stage)
-        return self._once("surprises", lambda: min(map(like, profiles)))
+        return int(self._once("surprises", lambda: min(map(like, profiles))))
 
     @property
     def candidates_left(self) -> int | None:
@@ -113,10 +139,21 @@ class Budget:
         """The same in words."""
         remaining = self.candidates_left
         return (
-            "any number of candidates"
+            "no limit on candidates"
             if remaining is None
             else f"{plural(remaining, 'candidate')} left"
         )
+
+    def next_gate(self, differing: float = _DIFFERING) -> NextGate | None:
+        """What the next gate can show; None where it would be refused, or rows depend on others."""
+        if self.checker is not CHECKS or self.account.closed or not self.terms.independent:
+            return None
+        level, _ = GATES.levels(self.terms, self.account)
+        if level <= 0.0:
+            return None
+        rows = self.terms.rows
+        gain = self._once(f"gain on {differing}", lambda: gain_shown(rows, differing, level))
+        return NextGate(gain, differing, _POWER, level)
 
     @property
     def privacy(self) -> Privacy | None:
@@ -132,26 +169,23 @@ class Budget:
 
     @property
     def facts(self) -> list[str]:
-        """How sure, how much was answered and what is left, in few words each."""
-        pots = [f"failure probability {self.terms.parted}"] if self.terms.describes else []
+        """How much was answered, what is left and how sure all is, in few words each."""
         answered = f"{plural(self.account.looks, 'question')} answered"
-        return [self.together, *pots, answered, self.remaining]
+        is_useful = not self.terms.describes or self.account.closed or self.questions_left
+        return [answered, *([self.remaining] if is_useful else []), self.together]
 
     @property
     def remaining(self) -> str:
         """What is left, in few words; confirmed guesses leave more."""
         if self.account.closed is not None:
-            return (
-                "retired" if self.account.closed.retired else "closed but for described questions"
-            )
-        return f"{self.questions_left:,} left{self._unguessed}"
+            return "retired" if self.account.closed.retired else "closed but for text questions"
+        return f"{self._questions} left"
 
     @property
-    def _unguessed(self) -> str:
-        described = ["a description"] if self.terms.describes else []
-        guessed = [] if self.checker is None else ["a guess"]
-        without = " or ".join([*described, *guessed])
-        return f" without {without}" if without else ""
+    def _questions(self) -> str:
+        """Questions that are left; where text questions have no end, those that are no text."""
+        later = " about later columns or functions" if self.terms.describes else ""
+        return plural(self.questions_left, f"question{later}", f"questions{later}")
 
     @property
     def _left(self) -> str:
@@ -160,9 +194,11 @@ class Budget:
         if closed is not None and closed.retired:
             return f"nothing, since {closed.at}, when it was retired: {closed.why}"
         if closed is not None:
-            return f"described questions only, since {closed.at}, when {closed.why}"
-        asks = f"{plural(self.questions_left, 'question')}{self._unguessed}"
-        return f"{asks}{self._guessed}"
+            return f"text questions only, since {closed.at}, when {closed.why}"
+        text = "text questions (no limit)" if self.terms.describes else ""
+        width = f", {self.terms.width}" if self.terms.promises else ""
+        others = f"{self._questions}{width}" if self.questions_left or not text else ""
+        return ", and ".join(each for each in (text, others) if each)
 
     @property
     def promise(self) -> str:
@@ -177,7 +213,7 @@ class Budget:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
-        privacy = self.privacy
+        privacy, gate = self.privacy, self.next_gate()
         return {
             "described": self.account.described,
             "asked": self.asked,
@@ -190,6 +226,7 @@ class Budget:
             "shown": self.account.shown,
             "candidates": self.terms.candidates,
             "candidates_left": self.candidates_left,
+            "next_gate": None if gate is None else gate._asdict(),
             "tolerance": self.terms.tolerance,
             "confidence_level": self.terms.confidence_level,
             "described_share": self.terms.described_share,
@@ -205,25 +242,17 @@ class Budget:
         }
 
     def __str__(self) -> str:
-        width = f" at {self.terms.width}" if self.terms.promises else ""
-        declared = "" if self.terms.questions is None else f" of {self.terms.questions:,} declared"
         privacy = self.privacy
         spent = () if privacy is None else (f"  privacy spent: {privacy}",)
-        chosen = () if self.why is None else (f"  chosen: {self.why}",)
-        pots = (f"  failure probability: {self.terms.parted}",) if self.terms.describes else ()
         return "\n".join(
             (
-                f"Budget: {self._described}{plural(self.asked, self._other)} answered{declared}, "
-                f"{plural(self.account.refuted, 'surprise')} in "
-                f"{plural(self.account.checks, 'check')}",
+                f"Budget: {self._answered}",
+                *self._guessed,
                 *self._gated,
-                f"  left{width}: {self._left}",
+                f"  left: {self._left}",
                 f"  promised: {self.promise}",
-                *pots,
                 *(f"  search: {each}" for each in self.searches),
-                *chosen,
                 *spent,
-                f"  details: {self.nats:.6g} nats leaked, {self.terms.rows:,} rows",
             )
         )
 
@@ -240,27 +269,52 @@ class Budget:
         if self.account.gates == 0 and self.terms.candidates is None:
             return []
         tried = f"{self.account.shown:,} of {plural(self.account.gates, 'candidate')} shown"
-        return [f"  gates: {tried}; {self.more_candidates}"]
+        gate = self.next_gate()
+        reach = "" if gate is None else f"; {gate}"
+        return [f"  gates: {tried}; {self.more_candidates}{reach}"]
 
     @property
-    def _described(self) -> str:
-        """What was answered by its description: there is no end to that."""
-        if not self.terms.describes:
-            return ""
-        return f"{plural(self.account.described, 'described question')} answered, any number more; "
+    def _answered(self) -> str:
+        """How many questions were answered: text, of which there is no end, and others."""
+        terms = self.terms
+        declared = "" if terms.questions is None else f" of {terms.questions:,} declared"
+        if not terms.describes:
+            return f"{plural(self.asked, 'question')} answered{declared}"
+        text = plural(self.account.described, "text question")
+        others = f", {plural(self.asked, 'other')}{declared}" if self.asked or declared else ""
+        return f"{text} answered{others}"
 
     @property
-    def _other(self) -> str:
-        return "other question" if self.terms.describes else "question"
-
-    @property
-    def _guessed(self) -> str:
-        """What guesses leave."""
-        if self.checker is None:
-            return ""
+    def _guessed(self) -> list[str]:
+        """What became of guesses, and how many more may be wrong; where there are any."""
+        if self.checker is None or (self.terms.describes and not self.account.checks):
+            return []
+        checked = f"{self.account.checks:,} checked, {self.account.refuted:,} not confirmed"
         able = self.questions_left and self.surprises_left
-        more = "; more if guesses are confirmed" if able else ""
-        return f", or {plural(self.surprises_left, 'surprise')} in a row{more}"
+        more = " (confirmed ones cost almost nothing)" if able else ""
+        return [f"  guesses: {checked}; wrong guesses left: {self.surprises_left:,}{more}"]
+
+    @property
+    def details(self) -> str:
+        """Bookkeeping in words: pots, leakage, why the mechanism was chosen."""
+        facts = [
+            f"failure probability {self.terms.parted}" if self.terms.is_parted else None,
+            f"{self.nats:.6g} nats leaked",
+            f"{self.terms.rows:,} rows",
+            None if self.why is None else f"chosen: {self.why}",
+        ]
+        return " · ".join(fact for fact in facts if fact is not None)
+
+
+def gain_shown(rows: int, differing: float, level: float) -> float | None:
+    """The least gain that is shown 4 times in 5; None if it is none on so few differing rows."""
+    n, log_p = min(rows, _MOST_COUNTED), math.log(min(1.0, level))
+    if level < _LEAST_DETECTED:
+        least = gate_gain(n, differing, log_p, _POWER)
+    else:  # the same to 1 %, without special functions
+        least = detectable_gain(n, differing, log_p, _POWER)
+    scaled = math.inf if least is None else least * math.sqrt(n / rows)
+    return scaled if scaled <= differing else None
 
 
 @dataclass(slots=True)

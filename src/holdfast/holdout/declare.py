@@ -1,16 +1,19 @@
-"""Declarations that are corrected: anew until something was asked, by additions afterwards.
+"""Declarations of columns that are corrected: any until something was asked, then by additions.
 
 Ranges and values that are added are short for what could be written out, and take nothing. What
 makes texts cheaper than they were (outcomes, segments, planned questions, favourites, weights)
 needs a part of what is left of the failure probability: a late dictionary (Theorem O'), whose
-texts are longer by all that was answered before.
+texts are longer by all that was told before. Until something was asked that is only which columns
+miss values, and by default texts get a part as large as they had at the opening. They cannot have
+that one itself: whoever corrects something has seen what the opening told, and two dictionaries
+that are chosen by it would have twice its weight.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, TypedDict, Unpack
 
 from holdfast import require
@@ -25,12 +28,16 @@ from holdfast.mechanisms.dictionary import after_opening, stake_in
 from holdfast.question.columns import Schema
 from holdfast.question.declaring import shortened
 from holdfast.statistics.bits import Prior
+from holdfast.theory.leakage.claim_levels import log_left
+from holdfast.wording import plural
 
 __all__ = ["ADDED_LATER", "DeclareCost", "Declaring", "cost_of_declaring", "declare"]
 
 _FAMILY = ("outcomes", "segments", "planned")
 _CHEAPER = (*_FAMILY, "favourites", "weights")  # what changes nothing but lengths
 ADDED_LATER = ("bounds", "values", *_CHEAPER)
+_MOST_BY_DEFAULT = 2 / 3
+_WORTH_IT = math.log(4.0)
 
 
 class Declaring(TypedDict, total=False):
@@ -54,7 +61,6 @@ class DeclareCost:
     are left at the declared half-width, now and afterwards.
     """
 
-    anew: bool
     share: float
     bits: float | None
     questions_left: tuple[int, int]
@@ -64,8 +70,6 @@ class DeclareCost:
         return {**plain, "questions_left": list(self.questions_left)}
 
     def __str__(self) -> str:
-        if self.anew:
-            return "free: nothing was asked yet, so that everything is declared anew"
         if self.bits is None:
             return (
                 "free: questions that use it have the length of what it stands for, as if its "
@@ -75,8 +79,8 @@ class DeclareCost:
         return (
             f"{self.share:g} of what is left of the failure probability for questions without a "
             f"text ({before:,} left now, {after:,} afterwards); texts about it are as wide as if "
-            f"they were {self.bits:.0f} bits longer, because of all that was answered before, or "
-            "as if it were written out, whichever is narrower"
+            f"they were {max(0.0, self.bits):.0f} bits longer, because of all that was told "
+            "before, or as if it were written out, whichever is narrower"
         )
 
     __repr__ = __str__
@@ -85,11 +89,7 @@ class DeclareCost:
 @takes(Declaring, "declare")
 def declare(desk: Desk, **declared: Unpack[Declaring]) -> DeclareCost:
     """Declare something anew, or add it; what that took."""
-    desk.refresh()
     cost = cost_of_declaring(desk, **declared)
-    if cost.anew:
-        desk.declare_anew(replace(desk.opening, at=now(), schema=_wanted(desk, declared)))
-        return cost
 
     def entry() -> list[Body]:
         return [_proposed(desk, declared).body()]
@@ -105,21 +105,27 @@ def cost_of_declaring(desk: Desk, **declared: Unpack[Declaring]) -> DeclareCost:
     transcript = desk.transcript
     terms, account, mechanism = transcript.terms, transcript.committed, transcript.mechanism
     before = mechanism.questions_left(terms, account)
-    if _is_anew(desk, declared):
-        _wanted(desk, declared)
-        return DeclareCost(True, 0.0, None, (before, before))
     proposed = _proposed(desk, declared)
     if proposed.share == 0.0:
-        return DeclareCost(False, 0.0, None, (before, before))
+        return DeclareCost(0.0, None, (before, before))
     after = after_opening(account, proposed.stake, proposed.share)
     longer = (terms.log_beta_described - proposed.stake.log_level) / math.log(2.0)
     left = (before, mechanism.questions_left(terms, after))
-    return DeclareCost(False, proposed.share, longer, left)
+    return DeclareCost(proposed.share, longer, left)
 
 
-def _is_anew(desk: Desk, declared: Declaring) -> bool:
-    opening = desk.opening
-    return desk.transcript.is_untouched and opening.may_become(opening) and "share" not in declared
+def _default_share(desk: Desk) -> float:
+    """Before anything is asked, the share with which texts are as wide as at the opening.
+
+    None where too little is left for that, or something was asked.
+    """
+    transcript = desk.transcript
+    if desk.ground is None or not transcript.is_unasked:
+        return 0.0
+    terms, account = transcript.terms, transcript.committed
+    remaining = log_left(terms.log_beta, account.leakage.log_beta_spent)
+    lacking = terms.log_beta_described - remaining
+    return min(_MOST_BY_DEFAULT, math.exp(lacking)) if lacking < _WORTH_IT else 0.0
 
 
 def _wanted(desk: Desk, declared: Declaring) -> Schema:
@@ -145,15 +151,18 @@ def _proposed(desk: Desk, declared: Declaring) -> Dictionary:
     """What is added, with its stake; refused where it changes what was said."""
     transcript, wanted = desk.transcript, _wanted(desk, declared)
     before = transcript.dictionaries.declared(desk.opening.schema)
-    _require_added(before, wanted)
-    share = require.between("share", declared.get("share", 0.0), 0.0, 1.0, open_high=True)
+    if not transcript.is_unasked:
+        _require_added(before, wanted)
+    share = declared.get("share", _default_share(desk))
+    share = require.between("share", share, 0.0, 1.0, open_high=True)
     opened, later = desk.opening.schema.to_dict(), wanted.to_dict()
     cheaper = [name for name in _CHEAPER if later.get(name, []) != before.to_dict().get(name, [])]
     if cheaper and share == 0.0:
         raise InvalidArgument(
-            f"{cheaper[0]} would make questions shorter, and {transcript.account.looks:,} were "
-            "asked before; give it a part of what is left of the failure probability, such as "
-            "share=0.1, and see the price first: declare_cost (--dry-run)."
+            f"{cheaper[0]} would make questions shorter, and something was told before "
+            f"({plural(transcript.account.looks, 'answer')}); give it a part of what is left of "
+            "the failure probability, such as share=0.1, and see the price first: declare_cost "
+            "(--dry-run)."
         )
     for name in ("why", "asked_by"):
         if declared.get(name) is not None:

@@ -60,6 +60,7 @@ from holdfast.ledger.entries import (
 )
 from holdfast.ledger.implied import Implications, Implied
 from holdfast.ledger.index import recall
+from holdfast.ledger.lock import retried
 from holdfast.ledger.opening import Opening
 from holdfast.ledger.store import Store
 from holdfast.ledger.transcript import Transcript
@@ -118,15 +119,16 @@ class Desk:
         self._table: tuple[Attachments, Dictionaries, Table] | None = None
         self._guessing = Guessing(self._guessers, grounds) if self._guessers else None
         self._implications = Implications(self.ground, lambda: transcript.table)
+        self._implied: tuple[str, dict[str, Implied | None]] = "", {}  # by question, at one head
 
-    def declare_anew(self, opening: Opening) -> None:
-        """Let another opening take the place of the one there is, before anything is asked."""
+    def plan_anew(self, opening: Opening) -> None:
+        """Let an opening with another plan take the place of this one, before anything is asked."""
 
         def entry() -> list[Body]:
             if not self.transcript.is_untouched:
                 raise InvalidArgument(
-                    "something was asked, attached or opened since; what is declared can only be "
-                    "added to now: declare. Nothing was changed."
+                    "something was asked, attached or declared since, and the plan stays as it "
+                    "is; open the ledger without another one. Nothing was changed."
                 )
             return [opening.reopening()]
 
@@ -180,7 +182,7 @@ class Desk:
             # What was read by the opening before has other levels now.
             if transcript.opening is not self._opened and transcript.opening != self._opened:
                 raise InvalidArgument(
-                    f"the ledger {str(self.store.home)!r} was declared anew since it was opened "
+                    f"the ledger {str(self.store.home)!r} was planned anew since it was opened "
                     "here; open it again. Nothing was spent."
                 )
             return transcript
@@ -274,7 +276,11 @@ class Desk:
             self._finish_pending(wanted)
             return work()
 
-        return self.store.exclusively(self._timeout, finish_and_work)
+        return self.retried(lambda: self.store.exclusively(self._timeout, finish_and_work))
+
+    def retried(self, work: Callable[[], _T]) -> _T:
+        """What some work returns, begun again whenever another machine wrote first."""
+        return retried(work, self._timeout)
 
     def stored(self, wish: Wish) -> Recorded | None:
         """The answer that fulfils a wish, as of the last reading; None if it is to be asked."""
@@ -288,8 +294,13 @@ class Desk:
     def implied(self, question: Bound) -> Implied | None:
         """What earlier answers imply of a question, as of the last reading."""
         transcript = self.transcript
-        chained = transcript.account.shown > 0  # else no difference follows from others
-        return self._implications.of(question, transcript, chained=chained)
+        if self._implied[0] != transcript.head:
+            self._implied = transcript.head, {}
+        of_head = self._implied[1]
+        if question.text not in of_head:
+            chained = transcript.account.shown > 0  # else no difference follows from others
+            of_head[question.text] = self._implications.of(question, transcript, chained=chained)
+        return of_head[question.text]
 
     def _unknown(self, wanted: Mapping[Key, Wish]) -> dict[Key, Wish]:
         """The wishes that no stored answer fulfils."""

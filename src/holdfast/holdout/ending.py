@@ -61,7 +61,7 @@ class Ending:
     ) -> list[Answer]:
         """A last look: exact values of questions chosen together, with all that is left.
 
-        Asks, checks, gates and searches are ended by it, for good; described questions stay.
+        Asks, checks, gates and searches are ended by it, for good; text questions stay.
         """
         return last_look(self._desk, questions, CallTerms(why, asked_by))
 
@@ -77,7 +77,7 @@ class Ending:
 
         Its interval is by the leakage theorem, or by near independence where answers were typically
         stable and something was kept for it, whichever is narrower. Asks, checks, gates and
-        searches are ended by it, for good; described questions stay.
+        searches are ended by it, for good; text questions stay.
         """
         return revealed_answer(self._desk, question, CallTerms(why, asked_by))
 
@@ -147,7 +147,7 @@ class LastLookCost:
             [
                 f"a last look at {plural(self.new, 'new question')}: exact values, each at level "
                 f"{self.level:.3g}; then asks, checks, gates and searches are ended for good, and "
-                "described questions stay",
+                "text questions stay",
                 *lines,
             ]
         )
@@ -286,7 +286,7 @@ class RevealCost:
             f"{self.question}: its exact value, half-width at most {self.half_width:.4g}, by "
             f"{self.by} at level {self.level:.3g} (leakage {self.leakage:.3g}, near independence "
             f"{self.near_independence:.3g}); then asks, checks, gates and searches are ended for "
-            "good, and described questions stay"
+            "good, and text questions stay"
         )
 
     __repr__ = __str__

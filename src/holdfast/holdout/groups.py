@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
@@ -133,11 +133,16 @@ class Groups:
 
     __repr__ = __str__
 
+    @property
+    def details(self) -> str:
+        """Bookkeeping of each group's answer, in words."""
+        return _details((", ".join(map(str, _parts(member))), each) for member, each in self)
+
     def _cells(self, member: Label, answer: Answer) -> tuple[str, ...]:
         """A line of the table, as text."""
         names = (str(part) for part in _parts(member))
         interval = answer.recorded.interval_text
-        return (*names, _shown_size(answer), answer.recorded.shown, interval, answer.status)
+        return (*names, _shown_size(answer), answer.recorded.shown, interval, answer.status_text)
 
     def _repr_html_(self) -> str:
         head = "".join(
@@ -163,6 +168,10 @@ def _size(answer: Answer) -> int | None:
     return least if least == most else None
 
 
+def _details(answers: Iterable[tuple[str, Answer]]) -> str:
+    return "\n".join(f"{name}: {answer.details}" for name, answer in answers)
+
+
 def _shown_size(answer: Answer) -> str:
     if answer.recorded.rows is None:
         return "-"
@@ -175,9 +184,8 @@ def _shown_size(answer: Answer) -> str:
 def together(answer: Answer, of_rows: str = "") -> str:
     """What holds for all answers of a table, of how many rows, and what is left after them."""
     budget = answer.left
-    with_others = " with every other answer" if budget.terms.promises else ""
-    rows = of_rows or f"{budget.terms.rows:,} rows"
-    return f"{budget.together}{with_others} · {rows} · {budget.remaining}"
+    facts = [of_rows or f"{budget.terms.rows:,} rows", budget.together]
+    return " · ".join(facts if answer.more is None else [*facts, answer.more])
 
 
 def frame_of_kind(frame: pl.DataFrame, kind: str) -> Any:
@@ -279,6 +287,11 @@ class Distribution:
         head = f"<tr><th>{html.escape(self.value)} up to</th><th>share</th><th>interval</th></tr>"
         table = f"<table><thead>{head}</thead><tbody>{body}</tbody></table>"
         return f"{table}<small>{html.escape(self._together)}</small>"
+
+    @property
+    def details(self) -> str:
+        """Bookkeeping of each threshold's answer, in words."""
+        return _details((numeral(threshold), answer) for threshold, answer in self)
 
     @property
     def _together(self) -> str:

@@ -12,6 +12,7 @@ from holdfast import require
 from holdfast.data.overlap import RowContents, unexplained_overlap
 from holdfast.data.sample import Sample
 from holdfast.data.source import KnownTable, csv_paths, open_sample
+from holdfast.did_you_mean import number_meant
 from holdfast.errors import InvalidArgument
 from holdfast.holdout.protected import is_readable
 from holdfast.ledger.identity import is_protected
@@ -162,7 +163,7 @@ def guess_of(
         return Guess((require.finite("at_least", at_least),), side="at least")
     if guess is None:
         return Guess()
-    if isinstance(guess, Real):
+    if isinstance(guess, Real) or number_meant(guess) is not None:
         return Guess((guessed_number(guess),))
     return Guess(rows=other_rows(guess))
 
@@ -173,9 +174,10 @@ def require_one_claim(
     """Refuse a claim of nothing, or several claims at once."""
     if [guess is None, at_most is None, at_least is None].count(False) != 1:
         options = "guess=, at_most= and at_least=" if verb == "check" else "at_most= and at_least="
-        raise InvalidArgument(f"{verb} takes one of {options}.")
+        example = "guess=0.24" if verb == "check" else "at_least=0.2"
+        raise InvalidArgument(f"{verb} takes one of {options}, such as {example}.")
 
 
 def guessed_number(guess: object) -> float:
     """A guess that must be a number."""
-    return require.finite("guess", guess)
+    return require.finite("guess", guess, "a finite number, such as 0.24")

@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from holdfast.data.attached import Fields
+from holdfast.did_you_mean import without_attribute
 from holdfast.errors import HoldfastError, LedgerUnavailable
 from holdfast.holdout.answer import Answer
 from holdfast.holdout.attach import Bringing, attach_column, differing, promote_column
@@ -51,8 +52,14 @@ class Holdout(Verbs):
     def __init__(
         self, desk: Desk, frame_kind: str = "polars", source: Mapping[str, Any] | None = None
     ) -> None:
+        if not isinstance(desk, Desk):
+            raise TypeError(
+                f"a Holdout is not made of {type(desk).__name__}; open one: holdfast.open(data, "
+                "name='flights')."
+            )
         super().__init__(desk, frame_kind)
         self._reopens_by = source  # what `open` needs to open it again; None for rows in memory
+        self._view: tuple[object, LedgerView | None] = (None, None)  # as of which entry
 
     @property
     def opening(self) -> Opening:
@@ -110,7 +117,12 @@ class Holdout(Verbs):
         from holdfast.ledger.view import view_of
 
         with self._desk.store.guard:
-            return view_of(self._desk.refresh(), self._desk.budget().together)
+            transcript, together = self._desk.refresh(), self._desk.budget().together
+            newest, (shown, view) = (transcript.count, transcript.head, together), self._view
+            if view is None or shown != newest:
+                view = view_of(transcript, together)
+                self._view = newest, view
+            return view
 
     @property
     def columns(self) -> list[AttachedColumn]:
@@ -146,10 +158,18 @@ class Holdout(Verbs):
 
     @takes()
     def promote(
-        self, name: str, *, why: str | None = None, asked_by: str | None = None
+        self,
+        name: str,
+        *,
+        why: str | None = None,
+        asked_by: str | None = None,
+        instead_of: str | None = None,
     ) -> Promotion:
-        """Name the column that others are compared with from now on; the ledger keeps it."""
-        return promote_column(self._desk, name, why, asked_by)
+        """Name the column that others are compared with from now on; the ledger keeps it.
+
+        It is refused unless `instead_of`, where that is given, is the incumbent until now.
+        """
+        return promote_column(self._desk, name, why, asked_by, instead_of)
 
     @property
     def incumbent(self) -> str | None:
@@ -157,6 +177,12 @@ class Holdout(Verbs):
         self._desk.refresh()
         last = self._desk.transcript.attached.incumbent
         return None if last is None else last.name
+
+    @property
+    def promotions(self) -> list[Promotion]:
+        """Who was promoted, in order."""
+        with self._desk.store.guard:
+            return list(self._desk.refresh().attached.promotions)
 
     def differing(self, one: str, other: str) -> float:
         """The share of rows in which two submitted columns differ: public and free."""
@@ -175,8 +201,8 @@ class Holdout(Verbs):
     def declare(self, **declared: Unpack[Declaring]) -> DeclareCost:
         """Correct what was declared: `schema`, `outcomes`, `segments`, `planned`, as for `open`.
 
-        Before anything is asked it is declared anew. Later it is added: ranges and values for
-        columns that had none, and more values, at no price; what makes questions shorter takes a
+        Before anything is asked ranges and values may be others, too, and texts are as wide as at
+        the opening. Later they can be added, at no price; what makes questions shorter takes a
         `share` of what is left of the failure probability, and `declare_cost` says what that is
         worth. `why` and `asked_by` are kept in the ledger.
         """
@@ -230,8 +256,18 @@ class Holdout(Verbs):
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> None:
-            moved = f"; it is holdout.end.{name}" if name in _ENDING else ""
-            raise AttributeError(f"a holdout has no {name!r}{moved}.", name=name, obj=self)
+            desk, instead = self.__dict__.get("_own_desk"), ""
+            if name in _ENDING:
+                instead = f"it is holdout.end.{name}."
+            elif desk is not None and name in desk.table.schema.types:
+                instead = f'it shows no rows: ask of them, as in ask("avg({name})").'
+            raise without_attribute("a holdout", self, name, instead)
+
+        def __getitem__(self, name: object) -> None:
+            raise TypeError(
+                f"a holdout has no [{name!r}]; it shows no rows: ask of them, as in "
+                f'ask("avg({name})").'
+            )
 
     def explain(self) -> str:
         """The session from the ledger alone: what was promised, and how each interval came."""
@@ -307,7 +343,8 @@ class Holdout(Verbs):
             budget = self.budget
         except LedgerUnavailable as error:
             return [str(error)]
-        return [f"{self.rows:,} rows", width_in_units(self.opening), *budget.facts]
+        width = [] if budget.terms.describes else [width_in_units(self.opening)]
+        return [f"{self.rows:,} rows", *width, *budget.facts]
 
     def __deepcopy__(self, memo: object = None) -> Self:
         return self

@@ -18,6 +18,7 @@ from holdfast.holdout.question_kind import kind_after
 from holdfast.ledger.entries import Recorded, Request
 from holdfast.ledger.transcript import Transcript
 from holdfast.statistics.entry import Bound
+from holdfast.statistics.names import short_name
 
 __all__ = ["by_key", "left_after", "left_for_more", "retold"]
 
@@ -74,7 +75,8 @@ def retold(
         own = [looks[each] for each in line.parts]
         more = left_for_more(desk, question, own or [line], budget)
         answer = Answer(line, more, repeated=body["repeated"], parts=own)
-        answers.append(answer.judged(request.better))
+        name = short_name(line.question, desk.table.schema)
+        answers.append(answer.judged(request.better).called(name))
     return answers
 
 

@@ -31,7 +31,7 @@ from holdfast.data.values import columns_with_missing
 from holdfast.errors import ImplausibleScale, InvalidArgument, SecondLedger
 from holdfast.guessers.guesser import guessers_of
 from holdfast.holdout.batch import require_claims
-from holdfast.holdout.declare import ADDED_LATER
+from holdfast.holdout.declare import ADDED_LATER, declare
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.guess import other_rows, require_others, training_rows
 from holdfast.holdout.holdout import TIMEOUT, Holdout
@@ -127,10 +127,11 @@ def open(
 
     `data` is a pandas, Polars or pyarrow table, a path or glob of CSV or Parquet files, a DuckDB
     relation or file (with `table`), or the address of a PostgreSQL database (with `table`). The
-    `ledger` is a file (default: NAME.ledger), or rows of such a database, by an address such as
-    postgresql://USER@HOST/DATABASE?ledger=NAME. An existing one is resumed, with the same data or,
-    to look at it, with none; `secret` is the file of its secret, if that is elsewhere. As long as
-    nothing was asked, what is declared otherwise takes the place of what was. For a new one:
+    `ledger` is a file (default: NAME.ledger), rows of such a database, by an address such as
+    postgresql://USER@HOST/DATABASE?ledger=NAME, or a branch: git:REMOTE/BRANCH. An existing
+    one is resumed, with the same data or, to look at it, with none; `secret` is the file of its
+    secret, if that is elsewhere. As long as nothing was asked, it can be opened with another plan
+    or other declarations of columns (see `Holdout.declare`). For a new one:
 
     * `tolerance`: the promised half-width as a fraction of each statistic's range (default: what
       the mechanism allows for so many `questions`, or 0.05);
@@ -223,9 +224,8 @@ def open(
             rows = Rows.of_ledger(store, transcript.opening, data, table)
             training = None if train is not None else rows.aside
         sample = None if rows is None else rows.sample
-        differing = _differing(transcript.opening, declarations, sample)
-        if differing is not None and (sample is None or not _may_redeclare(transcript, differing)):
-            raise _opened_otherwise(home, transcript, *differing)
+        differing = _differing(transcript, declarations, sample)
+        _require_corrigible(home, transcript, differing, sample)
         if rows is not None:
             rows.require_protected(store, transcript.opening)
             for copy in note_ledger(home, transcript.first):
@@ -242,10 +242,8 @@ def open(
             contents = None if sample is None else RowContents(sample, key)
             training = other_rows(train, transcript.opening, store.secret, contents)
         desk = Desk(store, transcript, sample, training, timeout, guessers)
-        if differing is not None and sample is not None:
-            request = _completed(declarations, transcript.opening, learns=training is not None)
-            opening = _opening(home, request, sample, training)
-            desk.declare_anew(opening.of_the_rows_of(transcript.opening))
+        if differing and sample is not None:
+            _corrected(desk, declarations, sample, differing)
         if guesser is not None and guessers:
             require_claims(desk.transcript)
     except BaseException:
@@ -254,7 +252,7 @@ def open(
     again = {
         "data": data,
         "ledger": home.address,
-        "secret": secret,
+        "secret": None if isinstance(home.secret, bytes) else secret,
         "train": train,
         "guesser": guesser,
         "table": table,
@@ -375,14 +373,26 @@ def _keyed(opening: Opening, secret: bytes, content: str) -> Opening:
 
 
 def _opening(
-    home: LedgerHome, request: _OpenRequest, sample: Sample, training: Sample | None
+    home: LedgerHome,
+    request: _OpenRequest,
+    sample: Sample,
+    training: Sample | None,
+    before: Opening | None = None,
 ) -> Opening:
-    """The first entry of a new ledger, but for the fingerprint, which needs the secret."""
+    """The first entry of a new ledger, but for the fingerprint, which needs the secret.
+
+    Or another plan for one that was opened `before`, whose rows are not looked at again.
+    """
     if sample.n < 2:
         raise InvalidArgument("the table has 1 row; a holdout needs at least 2.")
-    schema = _declared(sample.types, request.schema, columns_with_missing(sample, sample.types))
-    schema = schema.with_family(**request.families)
     declared = request.declarations
+    schema, looked_up = (
+        _with_missing(sample, training, request)
+        if before is None
+        else (before.schema, before.terms.looked_up)
+    )
+    if before is None:
+        schema = schema.with_family(**request.families)
     if training is not None:
         known = {*(declared.public or ()), *(() if declared.key is None else (declared.key,))}
         describes = declared.describing(_describing(request))[0] != "off"
@@ -392,7 +402,7 @@ def _opening(
     design = design_of(sample, declared.design or (), sampling)
     _require_public(sample, declared)
     drawn = randomised_of(sample, declared.randomised, declared.arm, declared.within)
-    wanted = declared.terms(sample.n, sampling, design, _describing(request), drawn)
+    wanted = declared.terms(sample.n, sampling, design, _describing(request), drawn, looked_up)
     kind, why = _choice(request, wanted)
     planned = planned_for(kind, wanted, request.options, schema)
     terms = planned.terms(wanted)
@@ -408,16 +418,44 @@ def _opening(
         mechanism["why"] = why
     facts = terms, schema, mechanism, "", request.form, request.task
     opening = Opening(now(), request.name or home.stem, *facts)
+    if before is not None:
+        opening = replace(before, at=opening.at, terms=terms, mechanism=mechanism)
     # What cannot be read again must not be written.
     Transcript().apply([(1, canonical(opening.body()), "")])
     return opening
 
 
+def _with_missing(
+    sample: Sample, training: Sample | None, request: _OpenRequest
+) -> tuple[Schema, tuple[int, int]]:
+    """The declared schema with the columns that hold missing values, and how many of how many were
+    looked up for that, which is counted: not those that were declared or are public, nor those that
+    miss values in training rows.
+    """
+    declared = Schema(sample.types).declare(request.schema).never_null
+    missing = columns_with_missing(sample, sample.types)
+    shared = () if training is None else sample.types.keys() & training.types.keys()
+    in_training = columns_with_missing(training, sorted(shared)) if training else []
+    public = (*(request.declarations.design or ()), *(request.declarations.public or ()))
+    known = {*declared, *in_training, *public, request.declarations.key}
+    searched = [name for name, kind in sample.types.items() if kind.kind and name not in known]
+    told = [name for name in missing if name in searched]
+    if told and request.private:
+        raise InvalidArgument(
+            f"{listed(told)} {'has' if len(told) == 1 else 'have'} rows without a value, and "
+            "nothing of a private table is looked up; declare it: "
+            f"schema={{{told[0]!r}: {{'never_null': False}}}}."
+        )
+    nullable = dict.fromkeys([*missing, *(each for each in in_training if each not in declared)])
+    looked_up = (0, 0) if request.private else (len(searched), len(told))
+    return _declared(sample.types, request.schema, nullable), looked_up
+
+
 def _declared(types: Mapping[str, ColumnType], written: Any, with_missing: Iterable[str]) -> Schema:
     """The declared schema as a ledger writes it: favourites by their canonical texts.
 
-    It says of the columns that hold missing values that they may be missing: like the types of
-    columns this is public. Refused where one was declared never to be.
+    It says of the columns that hold missing values that they may be missing, which is public.
+    Refused where one was declared never to be.
     """
     schema, nullable = Schema(types).declare(written), list(with_missing)
     wrong = [name for name in nullable if schema.never_null.get(name, False)]
@@ -492,26 +530,58 @@ def _not_private(name: str) -> InvalidArgument:
     )
 
 
-def _differing(
-    opening: Opening, request: _OpenRequest, sample: Sample | None
-) -> tuple[str, object, object] | None:
-    """What is said otherwise than when the ledger was opened, as it is said and as it was."""
+_Differing = dict[str, tuple[object, object]]
+
+
+def _differing(transcript: Transcript, request: _OpenRequest, sample: Sample | None) -> _Differing:
+    """What is said otherwise than it was declared until now, as it is said and as it was."""
+    schema = transcript.dictionaries.declared(transcript.opening.schema)
+    opening = replace(transcript.opening, schema=schema)
     if request.private and not kind_of(opening.mechanism["name"]).private:
         raise _not_private(opening.mechanism["name"])
     compared = _comparable(opening, request, sample)
-    return next((each for each in compared if each[1] is not None and each[1] != each[2]), None)
+    return {
+        name: (value, stored)
+        for name, value, stored in compared
+        if value is not None and value != stored
+    }
 
 
-def _may_redeclare(transcript: Transcript, differing: tuple[str, object, object]) -> bool:
-    """Whether nothing was asked yet, and the difference does not make it a ledger of other rows."""
-    opening, of_the_rows = transcript.opening, {"name", "split", "task", *asdict(AS_USUAL)}
-    return (
-        transcript.is_untouched and opening.may_become(opening) and differing[0] not in of_the_rows
-    )
+# Corrections, as long as nothing was asked. What described questions rest on stays: which columns
+# miss values was told since.
 
 
-def _completed(request: _OpenRequest, opening: Opening, *, learns: bool) -> _OpenRequest:
-    """What is declared anew, and where nothing is said the declarations that there were.
+_REPLANNED = ("tolerance", "questions", "surprises", "candidates", "mechanism", "options")
+
+
+def _require_corrigible(
+    home: LedgerHome, transcript: Transcript, differing: _Differing, sample: Sample | None
+) -> None:
+    """Refuse what is said otherwise, unless it can still be corrected."""
+    fixed = [name for name in differing if name not in (*_REPLANNED, *ADDED_LATER)]
+    if sample is None or not transcript.is_unasked:
+        fixed = list(differing)
+    elif not transcript.is_untouched:
+        fixed += [name for name in differing if name in _REPLANNED]
+    for name in fixed:
+        raise _opened_otherwise(home, transcript, name, *differing[name])
+
+
+def _corrected(
+    desk: Desk, request: _OpenRequest, sample: Sample, differing: Mapping[str, object]
+) -> None:
+    """Enter what is said otherwise: another plan, and what is declared of columns."""
+    if differing.keys() & set(_REPLANNED):
+        before = desk.opening
+        planned = _opening(desk.store.home, _completed(request, before), sample, None, before)
+        desk.plan_anew(planned)
+    if differing.keys() & set(ADDED_LATER):
+        families: dict[str, Any] = dict(request.families)
+        declare(desk, schema=request.schema, **families)
+
+
+def _completed(request: _OpenRequest, opening: Opening) -> _OpenRequest:
+    """Another plan, and where nothing is said of it what there was.
 
     A half-width may have followed from what is said otherwise now, and is then planned again.
     """
@@ -520,8 +590,8 @@ def _completed(request: _OpenRequest, opening: Opening, *, learns: bool) -> _Ope
     before |= {"sampling": terms.sampling, "design": terms.design.columns or None}
     if drawn is not None:
         before |= {"randomised": drawn.by, "arm": drawn.arm, "within": drawn.within}
-    planning = (said.questions, said.surprises, said.sampling, request.mechanism)
-    if request.options or any(each is not None for each in planning):
+    planning = (said.questions, said.surprises, request.mechanism, request.options or None)
+    if any(each is not None for each in planning):
         before["tolerance"] = None
     now_said = {name: getattr(said, name) for name in Declarations.__slots__}
     kept = {name: each for name, each in before.items() if now_said[name] is None}
@@ -529,13 +599,8 @@ def _completed(request: _OpenRequest, opening: Opening, *, learns: bool) -> _Ope
     if mechanism is None and not request.private and terms.described_share != 1.0:
         mechanism = AUTO if "why" in chosen else chosen["name"]
         options = options or chosen.get("options", {})
-    schema = request.schema
-    if schema is None:
-        schema = opening.schema.said if learns else opening.schema
     declarations = Declarations(**{**now_said, **kept})
-    return replace(
-        request, declarations=declarations, schema=schema, mechanism=mechanism, options=options
-    )
+    return replace(request, declarations=declarations, mechanism=mechanism, options=options)
 
 
 def _opened_otherwise(

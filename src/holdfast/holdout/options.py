@@ -14,7 +14,7 @@ from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any, Literal, ParamSpec, TypedDict, TypeVar, get_type_hints
 
-from holdfast.did_you_mean import did_you_mean
+from holdfast.did_you_mean import require_arguments
 
 __all__ = [
     "AcceptOption",
@@ -185,7 +185,7 @@ class AskOptions(_Restricting, _Judging, _Width, _Keeping, _Signing, total=False
     discover: Annotated[
         bool,
         VerbOption(
-            "Find the groups in the protected rows. This ends asks and checks for good; described "
+            "Find the groups in the protected rows. This ends asks and checks for good; text "
             "questions stay."
         ),
     ]
@@ -244,7 +244,7 @@ class GuessField(TypedDict, total=False):
 class PromiseOptions(TypedDict, total=False):
     """What is promised, and of which rows: parameters of `open` by themselves."""
 
-    questions: Annotated[int | None, VerbOption("How many will be asked; left out: open.", "N")]
+    questions: Annotated[int | None, VerbOption("How many will be asked; left out: no limit.", "N")]
     tolerance: Annotated[
         float | None, VerbOption("Promised half-width, as a part of the range: 0.025.", "X")
     ]
@@ -330,11 +330,9 @@ class TableFormOptions(TypedDict, total=False):
 class DeclareOptions(TableFormOptions, total=False):
     """What else may be declared, once, when a ledger is made; `open` says more of each."""
 
-    surprises: Annotated[
-        int | None, VerbOption("Guesses expected to be refuted, of those questions.", "N")
-    ]
+    surprises: Annotated[int | None, VerbOption("Wrong guesses expected, of those questions.", "N")]
     candidates: Annotated[
-        int | None, VerbOption("How many will be gated, at most; left out: open.", "N")
+        int | None, VerbOption("How many will be gated, at most; left out: no limit.", "N")
     ]
     design: Annotated[
         Sequence[str] | None,
@@ -437,7 +435,7 @@ def takes(
     def with_options(verb: Callable[_P, _T]) -> Callable[_P, _T]:
         own, hints = inspect.signature(verb), {} if record is None else get_type_hints(record)
         kept = [each for each in own.parameters.values() if each.kind is not each.VAR_KEYWORD]
-        options = [
+        options_taken = [
             inspect.Parameter(
                 name,
                 inspect.Parameter.KEYWORD_ONLY,
@@ -446,19 +444,20 @@ def takes(
             )
             for name, hint in hints.items()
         ]
-        known = {each.name for each in (*kept, *options)}
+        parameters = [*kept, *options_taken]
+        known = {each.name for each in parameters}
+        title, is_method = called or verb.__name__, bool(kept) and kept[0].name == "self"
 
         @wraps(verb)
         def checked(*given: _P.args, **options: _P.kwargs) -> _T:
-            for name in options.keys() - known:
-                hint = _RENAMED.get(name) or did_you_mean(name, known, write="{}=".format)
-                taken = f"{called or verb.__name__}() takes no {name}="
-                raise TypeError(f"{taken}; {hint}" if hint else f"{taken}.")
+            for name in _RENAMED.keys() & options.keys() - known:
+                raise TypeError(f"{title}() takes no {name}=; {_RENAMED[name]}")
+            require_arguments(title, parameters, given[is_method:], options)
             return verb(*given, **options)
 
         if shown:
             checked.__signature__ = own.replace(  # type: ignore[attr-defined]
-                parameters=[*kept, *options]
+                parameters=parameters
             )
         return checked
 

@@ -35,6 +35,7 @@ from holdfast.ledger.limits import alike
 from holdfast.mechanisms.mechanism import Refuted, Wish, about
 from holdfast.statistics.derived import Joined, Play, Subquestion, is_single
 from holdfast.statistics.entry import Bound
+from holdfast.statistics.names import short_name
 from holdfast.statistics.player import Due, Plays
 from holdfast.statistics.statistic import Statistic
 from holdfast.theory.base.implied import open_sides
@@ -322,7 +323,8 @@ class _Call:
         answer = Answer(line, more, repeated=taken.repeated, parts=taken.looks)
         alone = len(self.questions) == 1
         advice = values_to_declare(self.desk, line.question, line.bits) if alone else None
-        return answer.judged(self.requests[place].better).advised(advice)
+        name = short_name(line.question, self.desk.table.schema)
+        return answer.judged(self.requests[place].better).advised(advice).called(name)
 
     def _written(self, taken: _Taken) -> Recorded:
         """The line as it is in the ledger, with its receipt."""

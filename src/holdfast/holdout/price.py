@@ -121,7 +121,7 @@ class Cost:
         if self.closes:
             return (
                 f"{self.question}: looks up the groups in the protected rows, which closes asks "
-                "and checks for good; each group is then a described question, and costs nothing"
+                "and checks for good; each group is then a text question, and costs nothing"
             )
         if self.follows:
             named = "line" if len(self.follows) == 1 else "lines"
@@ -138,7 +138,7 @@ class Cost:
             )
         if self.bits is None:
             return f"{self.question}: {self._width}; costs {self._price}"
-        later = f"; of later questions without a description it takes {self._price}"
+        later = f"; of questions about later columns or functions it takes {self._price}"
         return (
             f"{self.question}: {self.bits:.1f} bits; {self._width}; no budget"
             f"{later if self.left else ''}"

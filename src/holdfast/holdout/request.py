@@ -21,7 +21,7 @@ from holdfast.mechanisms.catalogue import kind_of
 from holdfast.mechanisms.mechanism import ForecastGrounds, Wish, about
 from holdfast.question.expression import ColumnType
 from holdfast.question.parse import reads_alike
-from holdfast.statistics.bind import Question, bind, read_question
+from holdfast.statistics.bind import Question, bind, read_question, require_likely_values
 from holdfast.statistics.bits import Prior
 from holdfast.statistics.derived import Difference, Paired, Play, Subquestion, Total, is_single
 from holdfast.statistics.description import (
@@ -30,7 +30,7 @@ from holdfast.statistics.description import (
     described_answer,
     reads_as_written,
 )
-from holdfast.statistics.entry import Bound, TableCall
+from holdfast.statistics.entry import Bound, Call, TableCall
 from holdfast.statistics.labelled import GroupsOf, Labelled, labelled
 from holdfast.statistics.player import play_of
 from holdfast.statistics.scores import BalancedAccuracy
@@ -76,33 +76,34 @@ def described_question(
         return None
     declarations = desk.transcript.dictionaries.declarations
     try:
+        if declarations:
+            return _by_declarations(desk, bind(question, desk.table), declarations, together)
         bound = desk.ground.prior.read(question)
-        own = ruled(desk, bound, was_read=text == bound.text, together=together)
+        return ruled(desk, bound, was_read=text == bound.text, together=together)
     except InvalidQuestion:
-        if not declarations:
-            return None  # what is wrong with it is said where it is bound to the table
-        own = _written_out(desk, question, together=together)
-    late = [each for each in (_declared(desk, each, question) for each in declarations) if each]
-    if not late:
+        return None  # what is wrong with it is said where it is bound to the table
+
+
+def _by_declarations(
+    desk: Desk, question: Bound, declarations: Sequence[Dictionary], together: bool
+) -> DescribedQuestion | DescribedParts | None:
+    """A question in the words of now, by the dictionary in which it has the highest level.
+
+    What was declared later is written out for those that do not know it. All of them are true
+    together, and the choice is public.
+    """
+    own = ruled(desk, question, together=together)
+    late = [_declared(desk, each, question.text) for each in declarations]
+    fitting = [each for each in late if each is not None]
+    if not fitting:
         return own
-    # Whichever has more of the failure probability: all of them are true together.
-    best = max(late, key=lambda each: each.rule.log_p)
+    best = max(fitting, key=lambda each: each.rule.log_p)
     if own is not None and (not is_described(own) or own.rule.log_p >= best.rule.log_p):
         return own
     return None if own is None and not together and _is_long(desk, best) else best
 
 
-def _written_out(
-    desk: Desk, question: Question, *, together: bool
-) -> DescribedQuestion | DescribedParts | None:
-    """A question that uses what was declared later, by its text without that."""
-    try:
-        return ruled(desk, bind(question, desk.table), together=together)
-    except InvalidQuestion:
-        return None
-
-
-def _declared(desk: Desk, late: Dictionary, question: Question) -> DescribedQuestion | None:
+def _declared(desk: Desk, late: Dictionary, text: str) -> DescribedQuestion | None:
     """A question in a dictionary that was declared later; None where that does not answer it.
 
     Effects of arms that were drawn are about these rows, and stay with the opening's dictionary.
@@ -111,9 +112,10 @@ def _declared(desk: Desk, late: Dictionary, question: Question) -> DescribedQues
     if late.share == 0.0 or transcript.account.closed or transcript.terms.randomised is not None:
         return None
     try:
-        return late_question(late, transcript.opening, transcript.attached.columns, question)
+        found = late_question(late, transcript.opening, transcript.attached.columns, text)
     except InvalidQuestion:
         return None
+    return found if found.text == text else None
 
 
 def values_to_declare(desk: Desk, text: str, bits: float | None) -> str | None:
@@ -219,6 +221,8 @@ def _bound(
     text: str | None,
 ) -> Bound | Labelled:
     call = as_named(question)
+    if isinstance(call, Call | TableCall):
+        require_likely_values(call, desk.table)
     if isinstance(call, TableCall):
         together = call.name == "distribution"
         bound = partial(_one_bound, desk, describe=describe, together=together)
@@ -241,7 +245,7 @@ def one_answer_of(found: Bound | Labelled) -> Bound:
     if isinstance(found, Labelled):
         raise InvalidQuestion(
             "A histogram, a distribution and by= groups are many answers; ask for them by "
-            "themselves."
+            "themselves, or for one group with where=."
         )
     return found
 

@@ -43,7 +43,7 @@ from holdfast.holdout.price import Cost, cost_of, require_groups_covered
 from holdfast.holdout.request import NamedWidth, bound_to, one_answer_of, require_enough_differing
 from holdfast.ledger.chain import now
 from holdfast.ledger.leaderboards import BoardRecord, BoardTerms, TurnedAway
-from holdfast.statistics.bind import Question, question_of
+from holdfast.statistics.bind import Question, question_of, read_question
 from holdfast.statistics.entry import By, TableCall
 from holdfast.statistics.labelled import GroupsOf, Labelled
 from holdfast.statistics.player import Verb
@@ -270,7 +270,7 @@ class Verbs:
         at nothing.
 
         To `discover` the groups of a question, or its `top` largest ones, the protected rows are
-        looked at: that ends asks and checks for good, and described questions stay.
+        looked at: that ends asks and checks for good, and text questions stay.
         """
         terms, question = CallTerms.of(options), self._worded(question, options, by)
         discover, top = options.get("discover", False), options.get("top")
@@ -318,7 +318,7 @@ class Verbs:
         What is not confirmed is answered: by its description, if it has one, or as an ask, if that
         is still covered. The other options are those of `ask`.
         """
-        claim = self._claim("check", guess, options)
+        claim = self._claim("check", question, guess, options)
         question = self._worded(question, options, by)
         groups = knowing(self._desk, claim.rows)
         return self._put(question, claim, CallTerms.of(options), groups)
@@ -346,8 +346,8 @@ class Verbs:
     def gate(self, question: Question, **options: Unpack[GateOptions]) -> Answer:
         """Is it shown to be more than `at_least`, or less than `at_most`?
 
-        *Shown* claims that side; *not shown* says nothing, and is nearly free. `differing` is as
-        for `check`; of two columns that were attached with their values it is known.
+        *Shown* claims that side; *not shown* leaves it open, and costs almost nothing. `differing`
+        is as for `check`; of two columns that were attached with their values it is known.
 
         A forecast shows more: `dev` is how a difference came out on other rows (how many of them
         better, how many worse, and how many in all; or the scores of both, in order or by item),
@@ -357,7 +357,7 @@ class Verbs:
         """
         require_unprotected(self._desk, options.get("dev"))
         forecast = forecast_grounds(options, gated=True)
-        guess = replace(self._claim("gate", None, options), gated=True, forecast=forecast)
+        guess = replace(self._claim("gate", question, None, options), gated=True, forecast=forecast)
         worded = self._worded(question, options)
         single = one_answer_of(bound_to(self._desk, worded, knowing(self._desk, None)))
         guess = on_side_of_claim(guess, single)
@@ -430,9 +430,17 @@ class Verbs:
         (answer,) = answers_to(self._desk, [single], requests, guess) if before is None else before
         return answer
 
-    def _claim(self, verb: Verb, guess: Any, options: CheckOptions | GateOptions) -> Guess:
+    def _claim(
+        self,
+        verb: Verb,
+        question: Question | TableCall,
+        guess: Any,
+        options: CheckOptions | GateOptions,
+    ) -> Guess:
         """What is claimed, on both sides or on one."""
         at_most, at_least = options.get("at_most"), options.get("at_least")
+        if guess is None and at_most is None and at_least is None and isinstance(question, str):
+            read_question(question)  # a text that claims it, "avg(late) > 0.2", is told how
         require_one_claim(verb, guess, at_most, at_least)
         claim = guess_of(self._desk.other_rows, guess, at_most, at_least)
         differing = options.get("differing")

@@ -51,6 +51,7 @@ from holdfast.statistics.mean import known_variance
 from holdfast.statistics.recorded import asked_again, recorded_statistic
 from holdfast.statistics.rule import Ground
 from holdfast.statistics.statistic import Statistic
+from holdfast.wording import plural
 
 __all__ = ["Audited", "Copied", "Finding", "Retraced", "audit", "difference_of", "retrace"]
 
@@ -469,13 +470,13 @@ def _filing(places: Sequence[FiledPlace], entries: int, reader: Reader) -> Findi
     try:
         filed = sorted(place for place in reader.filed() if place[1] <= entries)
     except LedgerTampered as error:
-        return Finding("filing", False, str(error))
+        return Finding("index", False, str(error))
     for mine, theirs in zip_longest(sorted(places), filed):
         if mine is None or theirs is None or not alike(list(mine), list(theirs)):
             seq = next(place for place in (mine, theirs) if place is not None)[1]
-            return Finding("filing", False, f"what entry {seq} says is not filed as it says it")
+            return Finding("index", False, f"what entry {seq} says is not filed as it says it")
     answers = {place[1:4] for place in places}  # a look is filed under its event, too
-    return Finding("filing", True, f"{len(answers):,} answers are found by their questions")
+    return Finding("index", True, f"ok, {plural(len(answers), 'answer')}")
 
 
 def _columns(transcript: Transcript, reader: Reader) -> Finding:

@@ -1,7 +1,7 @@
 """Backend protocol: what a database must offer to hold the rows of a ledger.
 
-A SQLite file and a PostgreSQL database do. They say what stands there and write what they are
-given, whole or not at all; whether it is in order is for the reader to find out
+A SQLite file, a PostgreSQL database and a branch of git do. They say what stands there and write
+what they are given, whole or not at all; whether it is in order is for the reader to find out
 (`store.Reader`), who knows the chain and the secret.
 """
 
@@ -123,8 +123,8 @@ class LedgerHome(Protocol):
         ...
 
     @property
-    def secret(self) -> Path | None:
-        """The file of its secret, if that was named."""
+    def secret(self) -> Path | bytes | None:
+        """The file of its secret, if that was named; or the secret itself."""
         ...
 
     @property

@@ -18,7 +18,7 @@
   has and the question that they are compared by. It takes no part of the failure probability.
 * ``declared/1``: ranges, values, outcomes and the like that were declared after answers: all since
   the opening, with the part of the failure probability that texts about them have, or none.
-* ``reopen/1``: everything is declared anew, before anything was asked.
+* ``reopen/1``: the opening with another plan for the ledger's own questions, before any was asked.
 * ``search/1``: a search space, opened before means of numbers kept to a planned half-width.
 * ``final/1``: a last look, taken before means of numbers kept to a planned half-width.
 * ``reveal/1``: the exact value of one statistic is shown, by an offer of its own. Asks and checks
@@ -286,6 +286,11 @@ class Recorded:
         if not self.known:
             return None
         return f"{'narrower by' if self.parts else 'follows from'} {looks}"
+
+    @property
+    def status_text(self) -> str:
+        """Status in words: one that says nothing has no information."""
+        return "no information" if self.status == "says nothing" else self.status
 
     @property
     def refuted(self) -> Refuted | None:

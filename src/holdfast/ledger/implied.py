@@ -66,6 +66,11 @@ class ReleasedLooks(Protocol):
         """Every look."""
         ...
 
+    @property
+    def describes(self) -> bool:
+        """Whether there is a look at any event."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class NamedLooks:
@@ -78,6 +83,10 @@ class NamedLooks:
 
     def looks_at_event(self, event: str) -> Sequence[Recorded]:
         return [each for each in self.answers if each.event == event]
+
+    @property
+    def describes(self) -> bool:
+        return any(each.event is not None for each in self.answers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +206,8 @@ class Implications:
         Only if it is `chained` are all looks read, for differences that follow from others.
         """
         question = _plain(question)
-        form = self._with_rule(question.text)
+        trial = self.ground is not None and self.ground.arms is not None
+        form = self._with_rule(question.text) if trial else None
         if form is not None and truth_of(form.rule) is not None:
             return None  # of these rows: what is known of the population is about something else
         sources = [self._part(question, released)]
@@ -235,7 +245,7 @@ class Implications:
     def _looks(self, question: Bound, released: ReleasedLooks) -> list[Recorded]:
         """The looks at a question, and what those at its event say of it."""
         looks = [look for text in _texts(question) for look in released.looks_at(text)]
-        form = self._with_rule(question.text)
+        form = self._with_rule(question.text) if released.describes else None
         if form is not None and form.event is not None:
             others = [
                 each for each in released.looks_at_event(form.event) if each.question != form.text

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import random
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from holdfast.errors import LedgerBusy, LedgerUnavailable
 from holdfast.ledger.backend import Keeper
@@ -14,7 +17,10 @@ from holdfast.ledger.backend import Keeper
 if TYPE_CHECKING:
     from holdfast.ledger.store import Store
 
-__all__ = ["ExclusiveLock", "busy", "held", "lock_in_use", "overtaken"]
+__all__ = ["ExclusiveLock", "LostRace", "busy", "held", "lock_in_use", "overtaken", "retried"]
+
+_T = TypeVar("_T")
+_SHORTEST, _LONGEST = 0.02, 2.0  # seconds between two attempts
 
 
 class ExclusiveLock:
@@ -95,3 +101,31 @@ def overtaken(ledger: object, after: int) -> LedgerUnavailable:
         f"the ledger {str(ledger)!r} no longer ends with entry {after:,}: another process went on "
         "while this one had lost its hold. Nothing was written; ask again."
     )
+
+
+# Homes without a lock that all machines share: whoever writes first wins, and the others begin
+# again from what it wrote.
+
+
+class LostRace(LedgerUnavailable):
+    """Another machine wrote first: nothing was written here, and what was computed is dropped."""
+
+    def __init__(self, ledger: object) -> None:
+        super().__init__(
+            f"another machine went on with the ledger {str(ledger)!r} first, again and again; "
+            "nothing was written or shown. Ask again, or let jobs wait for each other."
+        )
+
+
+def retried(work: Callable[[], _T], timeout: float = 60.0) -> _T:
+    """Result of some work, begun anew from the newer entries whenever a race is lost."""
+    deadline = time.monotonic() + timeout
+    for attempt in count():
+        try:
+            return work()
+        except LostRace:
+            if time.monotonic() >= deadline:
+                raise
+        longest = min(_LONGEST, _SHORTEST * 2 ** min(attempt, 30))
+        time.sleep(random.uniform(0.0, longest))
+    raise RuntimeError("count() ended")  # pragma: no cover

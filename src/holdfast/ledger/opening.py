@@ -1,12 +1,12 @@
 """The opening of a ledger: what was declared, and what the table was.
 
-Until something was asked it can be declared anew, by an entry that says all of it again: nothing of
-the rows was seen meanwhile. Later, declarations are added (`ledger.dictionaries`).
+Until something was asked it can be planned anew: how many questions, how wide, by which mechanism.
+What is declared of columns is added (`ledger.dictionaries`).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from holdfast.data.files import AS_USUAL, TableForm
@@ -17,11 +17,12 @@ from holdfast.mechanisms.catalogue import kind_of
 from holdfast.mechanisms.terms import Terms
 from holdfast.question.columns import Schema
 from holdfast.statistics.entry import Table
-from holdfast.theory.base.random_sizes import PooledUnits
 
 __all__ = ["REOPEN", "Opening"]
 
 REOPEN = "reopen/1"
+# What the ledger's own questions are planned by.
+_PLANNED = ("at", "tolerance", "questions", "surprises", "candidates", "reveal_share", "mechanism")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,27 +77,18 @@ class Opening:
         return Table(self.schema, self.terms.design)
 
     def reopening(self) -> dict[str, Any]:
-        """The entry that declares a ledger anew."""
+        """The entry that plans a ledger anew."""
         return {**self.body(), "kind": REOPEN}
 
-    def of_the_rows_of(self, other: Opening) -> Opening:
-        """What is declared here, of the rows of another opening."""
-        facts: dict[str, Any] = {
-            "name": other.name,
-            "fingerprint": other.fingerprint,
-            "task": other.task,
-        }
-        return replace(self, **facts, form=other.form, split=other.split)
-
     def may_become(self, other: Opening) -> bool:
-        """Whether another opening is of the same rows, so that it may take the place of this one.
+        """Whether another opening may take the place of this one, before anything is asked.
 
-        Where the number of rows was drawn, too, it is known by now, and nothing can be declared
-        without it.
+        Which columns miss values was looked up meanwhile, and is counted in what the ledger's own
+        questions have left. So these may be planned anew; the dictionary of described ones, and all
+        that their levels rest on, was there before the look, and stays.
         """
-        drawn = isinstance(self.terms.concentration, PooledUnits)
         own, others = (
-            (each.name, each.fingerprint, each.form, each.split, each.terms.rows, each.schema.types)
+            {name: value for name, value in each.body().items() if name not in _PLANNED}
             for each in (self, other)
         )
-        return not drawn and own == others
+        return own == others

@@ -45,6 +45,8 @@ __all__ = [
     "FileHome",
     "SqliteKeeper",
     "SqliteRecords",
+    "file_lock",
+    "hold_file_lock",
     "make_tables",
     "plainly",
     "upgrade_tables",
@@ -175,8 +177,8 @@ class FileHome:
                 f"the ledger is {str(self)!r}, and there is no folder {str(folder)!r}; "
                 "create it first."
             )
-        with closing(_lock(self)) as lock:  # which frees it
-            _hold(lock, self, timeout)
+        with closing(file_lock(self)) as lock:  # which frees it
+            hold_file_lock(lock, self, timeout)
             if not self.path.exists():
                 _make(self, secret, first)
 
@@ -184,7 +186,7 @@ class FileHome:
         """The ledger, to be read and written."""
         self._require_ledger()
         with ExitStack() as opened:
-            lock = opened.enter_context(closing(_lock(self)))
+            lock = opened.enter_context(closing(file_lock(self)))
             connection = opened.enter_context(closing(_connect(self.path)))
             with plainly(self):
                 _require_own_format(self, connection)
@@ -280,7 +282,7 @@ class SqliteKeeper:
 
     def hold(self, timeout: float) -> None:
         """Take the cross-process lock."""
-        _hold(self._lock, self._home, timeout)
+        hold_file_lock(self._lock, self._home, timeout)
 
     def let_go(self) -> None:
         """Free the lock; what an interrupt left open in the ledger itself is taken back, too."""
@@ -394,7 +396,7 @@ def _connect(path: Path, journal: str = "WAL") -> sqlite3.Connection:
         return connection
 
 
-def _lock(home: FileHome) -> sqlite3.Connection:
+def file_lock(home: LedgerHome) -> sqlite3.Connection:
     """The lock of a ledger, free. It is an empty file, and who holds it writes nothing.
 
     With its journal in memory: on the disk it would be made and removed by every holder, and their
@@ -415,7 +417,7 @@ def _lock(home: FileHome) -> sqlite3.Connection:
         return lock
 
 
-def _hold(lock: sqlite3.Connection, home: FileHome, timeout: float) -> None:
+def hold_file_lock(lock: sqlite3.Connection, home: LedgerHome, timeout: float) -> None:
     try:
         with plainly(home):
             _begin(lock, timeout)

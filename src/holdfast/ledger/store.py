@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from holdfast.data.database import is_database_url
-from holdfast.errors import LedgerTampered, LedgerUnavailable
+from holdfast.errors import InvalidArgument, LedgerTampered, LedgerUnavailable
 from holdfast.ledger import checkpoint as filing
 from holdfast.ledger.backend import Addition, Keeper, LedgerHome, Records
 from holdfast.ledger.chain import GENESIS, RESTORE, Row, chained, seal, verify
@@ -28,12 +28,12 @@ from holdfast.ledger.checkpoint import (
     sealed_places,
 )
 from holdfast.ledger.lock import ExclusiveLock
-from holdfast.ledger.secret import SECRET_BYTES, known_secret
+from holdfast.ledger.secret import SECRET_BYTES, SECRET_VARIABLE, known_secret, secret_itself
 from holdfast.ledger.side_files import was_moved
 from holdfast.ledger.sqlite import FileHome
 from holdfast.ledger.witness import Witness, require_seen
 
-__all__ = ["Reader", "Store", "home_of", "look"]
+__all__ = ["GIT", "Reader", "Store", "home_of", "is_address", "is_git_address", "look"]
 
 _T = TypeVar("_T")
 
@@ -41,13 +41,35 @@ _T = TypeVar("_T")
 # Where a ledger is, from what people call it.
 
 
+GIT = "git:"  # how the address of a branch begins: git:REMOTE/BRANCH
+
+
+def is_git_address(ledger: object) -> bool:
+    """Whether something names a branch that is a ledger."""
+    return isinstance(ledger, str) and ledger.startswith(GIT)
+
+
+def is_address(ledger: object) -> bool:
+    """Whether something names a ledger in a database or a branch, and no file."""
+    return is_database_url(ledger) or is_git_address(ledger)
+
+
 def home_of(ledger: str | Path | LedgerHome, secret: str | Path | None = None) -> LedgerHome:
-    """The home of a ledger that is named by its file, or by its address in a database.
+    """The home of a ledger that is named by its file, or by its address in a database or a branch.
 
     `secret` is the secret's file, if that is elsewhere.
     """
     if isinstance(ledger, LedgerHome):
         return ledger
+    if isinstance(ledger, str) and is_git_address(ledger):
+        from holdfast.ledger.git import GitHome
+
+        return GitHome.named(ledger, secret)
+    if secret_itself(secret) is not None:
+        raise InvalidArgument(
+            f"{SECRET_VARIABLE} (secret=) is a secret itself, as a ledger in a branch has it; this "
+            "ledger has it in a file: say which one, or leave it out."
+        )
     if isinstance(ledger, str) and is_database_url(ledger):
         from holdfast.ledger.postgres import DatabaseHome
 
@@ -192,9 +214,11 @@ class Store:
 
         If another process was quicker, its ledger stays.
         """
-        secret = secrets.token_bytes(SECRET_BYTES)
+        home = home_of(ledger)
+        given = home.secret if isinstance(home.secret, bytes) else None
+        secret = given or secrets.token_bytes(SECRET_BYTES)
         rows = chained([opening(secret)], 0, GENESIS)
-        home_of(ledger).create(secret, _addition(secret, 0, GENESIS, rows), timeout)
+        home.create(secret, _addition(secret, 0, GENESIS, rows), timeout)
 
     @classmethod
     def open(cls, ledger: str | Path | LedgerHome) -> Store:

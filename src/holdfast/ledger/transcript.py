@@ -55,6 +55,7 @@ from holdfast.statistics.description import columns_read
 from holdfast.statistics.entry import Table
 from holdfast.statistics.mean import known_variance
 from holdfast.statistics.statistic import Statistic
+from holdfast.theory.leakage.nats import LeakageAccount
 
 __all__ = [
     "CHECKPOINT",
@@ -386,6 +387,11 @@ class Transcript:
             EVENT + event, partial(look_at, self._batch), lambda: self._events.get(event, ())
         )
 
+    @property
+    def describes(self) -> bool:
+        """Whether there is a look at any event."""
+        return self.account.described > 0
+
     def told_of(self, question: str) -> Sequence[Recorded]:
         """Composite lines of a question, with those that a checkpoint folded."""
         return self._filed(question, told_line, lambda: self._told.get(question, ()))
@@ -499,14 +505,21 @@ class Transcript:
         self._declare(opening)
 
     @property
+    def is_unasked(self) -> bool:
+        """Whether nothing was asked, attached, searched or ended so far; declared it may be."""
+        account = replace(self.account, log_kept=0.0, leakage=LeakageAccount())
+        others = len(self.dictionaries.named) - len(self.dictionaries.declarations)
+        touched = (self.pending, self.attached.columns, others, self._numbered, self.account.nats)
+        return account == Account() and not any(touched)
+
+    @property
     def is_untouched(self) -> bool:
-        """Whether nothing was asked, attached, opened or ended so far."""
-        touched = (self.pending, self.attached.columns, self.dictionaries.named, self._numbered)
-        return self.account == Account() and not any(touched)
+        """Whether nothing was declared, either."""
+        return self.is_unasked and not self.dictionaries.named
 
     def _reopen(self, seq: int, opening: Opening) -> None:
         if not self.is_untouched or not self.opening.may_become(opening):
-            raise LedgerTampered(f"entry {seq} of the ledger declares anew what was in use.")
+            raise LedgerTampered(f"entry {seq} of the ledger plans anew what was in use.")
         self._declare(opening)
 
     def _declare(self, opening: Opening) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -15,16 +17,19 @@ from holdfast.mechanisms.described import DESCRIBED
 from holdfast.mechanisms.kind import MechanismKind
 from holdfast.mechanisms.reveal import REVEAL
 from holdfast.mechanisms.terms import Terms
+from holdfast.question.columns import Schema
 from holdfast.statistics.description import method_of
+from holdfast.statistics.names import short_name
 from holdfast.theory.base.intervals import Interval
 from holdfast.wording import missing_rows, percent, plural
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["LedgerView", "explanation", "view_of"]
+__all__ = ["LINE_COLUMNS", "LedgerView", "explanation", "view_of"]
 
-_COLUMNS = {
+# What is told of a line, and how frames keep it.
+LINE_COLUMNS = {
     "number": "Int64",
     "look": "Int64",
     "at": "String",
@@ -51,6 +56,11 @@ _COLUMNS = {
     "receipt": "String",
 }
 _UNFINISHED = "unfinished"
+
+
+def _place(line: Recorded) -> float:
+    """Where a line is: by its number, those that have none at the end."""
+    return math.inf if line.number is None else line.number
 
 
 def _facts(recorded: Recorded, number: int | None, rows: int) -> dict[str, Any]:
@@ -95,6 +105,7 @@ class LedgerView:
     looks: tuple[Recorded, ...]
     together: str
     rows: int
+    schema: Schema
 
     def __len__(self) -> int:
         return len(self.lines)
@@ -104,6 +115,12 @@ class LedgerView:
 
     def __getitem__(self, index: int) -> Recorded:
         return self.lines[index]
+
+    def page(self, after: int, limit: int) -> LedgerView:
+        """The lines after number `after`, at most `limit`; those without a number are on none."""
+        first = bisect_right(self.lines, float(after), key=_place)
+        lines = self.lines[first : first + limit]
+        return replace(self, lines=tuple(line for line in lines if line.number is not None))
 
     def parts(self, line: Recorded) -> list[Recorded]:
         """The looks that were asked for a line, where it is no look itself."""
@@ -124,7 +141,7 @@ class LedgerView:
         """A Polars frame, one row for each line; with `parts`, those of its parts after it."""
         import polars
 
-        schema = {name: getattr(polars, kind) for name, kind in _COLUMNS.items()}
+        schema = {name: getattr(polars, kind) for name, kind in LINE_COLUMNS.items()}
         return polars.DataFrame(self.to_dicts(parts=parts), schema=schema)
 
     def to_pandas(self, *, parts: bool = False) -> Any:
@@ -136,7 +153,7 @@ class LedgerView:
         """The table as text; with `parts`, each line's parts below it."""
         if not self.lines:
             return "Ledger: no question has been asked yet."
-        head = f"{'status':<12}{'value':>11}  {'interval':<26} {'bits':>5} {'rows':>9}"
+        head = f"{'status':<15}{'value':>11}  {'interval':<26} {'bits':>5} {'rows':>9}"
         rows = [f"{'':>4}  {head}  question"]
         for line in self.lines:
             number = "-" if line.number is None else line.number
@@ -144,7 +161,7 @@ class LedgerView:
             if parts:
                 looks = self.parts(line)
                 rows.extend(self._row("", part, f"  (look {part.look})") for part in looks)
-        return "\n".join([*rows, f"all intervals together: {self.together}"])
+        return "\n".join([*rows, self.together])
 
     def __str__(self) -> str:
         return self.to_text()
@@ -152,7 +169,7 @@ class LedgerView:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return f"{self.to_polars()._repr_html_()}<small>all together: {self.together}</small>"
+        return f"{self.to_polars()._repr_html_()}<small>{self.together}</small>"
 
     def _row(self, number: int | str, recorded: Recorded, note: str) -> str:
         verdict = f"{recorded.verdict}: " if recorded.part_of is None and recorded.verdict else ""
@@ -164,9 +181,10 @@ class LedgerView:
         note = f"  (planned){note}" if recorded.planned else note
         bits = "" if recorded.bits is None else f"{recorded.bits:.1f}"
         interval = "" if recorded.side else recorded.interval_text  # the claim says it
+        name = short_name(recorded.question, self.schema)
         return (
-            f"{number:>4}  {recorded.status:<12}{recorded.shown:>11}  {interval:<26} "
-            f"{bits:>5} {rows:>9}  {indent}{verdict}{recorded.question}{note}"
+            f"{number:>4}  {recorded.status_text:<15}{recorded.shown:>11}  {interval:<26} "
+            f"{bits:>5} {rows:>9}  {indent}{verdict}{name}{note}"
         )
 
 
@@ -178,7 +196,8 @@ def view_of(transcript: Transcript, together: str) -> LedgerView:
         for line in transcript.lines
     ]
     lines = (*told, *_unfinished(transcript))
-    return LedgerView(lines, tuple(transcript.answers), together, transcript.terms.rows)
+    rows, schema = transcript.terms.rows, transcript.table.schema
+    return LedgerView(lines, tuple(transcript.answers), together, rows, schema)
 
 
 def _unfinished(transcript: Transcript) -> list[Recorded]:
@@ -238,7 +257,7 @@ def explanation(transcript: Transcript) -> str:
     """The whole session from its entries: what was promised, and how each interval came about."""
     opening, terms = transcript.opening, transcript.terms
     kind = kind_of(opening.mechanism["name"])
-    declared = "an open number of" if terms.questions is None else f"{terms.questions:,}"
+    declared = "no limit set on" if terms.questions is None else f"{terms.questions:,}"
     board = transcript.attached.board.terms
     lines = [
         f"{opening.name}: {terms.rows:,} rows, {declared} questions, "
@@ -272,7 +291,7 @@ def explanation(transcript: Transcript) -> str:
         )
     closed = transcript.account.closed
     if closed is not None:
-        for_what = "everything" if closed.retired else "everything but described questions"
+        for_what = "everything" if closed.retired else "everything but text questions"
         lines.append(f"      Closed at {closed.at} for {for_what}: {closed.why}")
     lines.append("")
     lines.append(f"Leakage in all: {transcript.committed.nats:.6g} nats.")
@@ -285,20 +304,20 @@ def _explained(line: Recorded, parts: Sequence[Recorded], kind: MechanismKind) -
     verdict = f"{line.verdict}: " if line.verdict else ""
     lines = [f"{number}. {verdict}{line.question} {_result(line)}"]
     if line.look is not None:
-        return [*lines, *_looked(line, line.status, kind, "      ")]
+        return [*lines, *_looked(line, line.status_text, kind, "      ")]
     if line.known or line.contradict:
         lines.append(f"      {line.known_text}")
     if not line.parts:
-        return [*lines, f"      {line.status}; no look was asked for it, and it adds 0 nats"]
+        return [*lines, f"      {line.status_text}; no look was asked for it, and it adds 0 nats"]
     earlier = len(set(line.parts)) - len(parts)
     beside = f", and {plural(earlier, 'look')} known before" if earlier else ""
     lines.append(
-        f"      {line.status}; follows from {plural(len(parts), 'look')} asked for it{beside}; "
-        f"they add {line.charge:.5g} nats"
+        f"      {line.status_text}; follows from {plural(len(parts), 'look')} asked for it"
+        f"{beside}; they add {line.charge:.5g} nats"
     )
     for part in parts:
         lines.append(f"      look {part.look}: {part.question} {_result(part)}")
-        lines += _looked(part, part.status, kind, "        ")
+        lines += _looked(part, part.status_text, kind, "        ")
     return lines
 
 

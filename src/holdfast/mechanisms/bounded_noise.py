@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from holdfast.data.sampling import planned_sampling
 from holdfast.errors import InvalidArgument
 from holdfast.mechanisms.kind import MechanismKind, Planned, no_options, short_half_width
 from holdfast.mechanisms.laws.uniform import NO_NOISE, UNIFORM
@@ -39,9 +40,9 @@ def _plan(wanted: Terms, options: Mapping[str, Any]) -> Planned:
     rounded = WHOLE_RANGE if half_width is None else short_half_width(half_width)
     if rounded >= WHOLE_RANGE:
         raise InvalidArgument(
-            f"{wanted.rows:,} rows cannot answer {wanted.questions:,} questions with any "
-            "half-width below 0.5; see what they can: holdfast plan --rows "
-            f"{wanted.rows} --tolerance 0.1"
+            f"{wanted.rows:,} rows ({wanted.sampling}) cannot answer {wanted.questions:,} "
+            "questions with any half-width below 0.5; see what they can: holdfast plan --rows "
+            f"{wanted.rows} --questions 1{planned_sampling(wanted.sampling)}"
         )
     return Planned(rounded, {})
 
@@ -99,7 +100,7 @@ def _plan_rounding(wanted: Terms, options: Mapping[str, Any]) -> Planned:
         raise InvalidArgument(
             f"{wanted.rows:,} rows cannot answer {wanted.questions:,} questions by rounding with "
             "any half-width below 0.5; declare fewer questions, or see: holdfast plan --rows "
-            f"{wanted.rows} --questions {wanted.questions}"
+            f"{wanted.rows} --questions {wanted.questions}{planned_sampling(wanted.sampling)}"
         )
     return Planned(round_up(half_width), {})
 

@@ -19,6 +19,7 @@ from holdfast.mechanisms.kind import MechanismKind, Planned, no_options
 from holdfast.mechanisms.mechanism import Offer, Release, Symbol, Wish, charged, each_settled
 from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.terms import Account, PartStages, Terms
+from holdfast.statistics.alike_means import AlikeGroupMean, AlikeMean
 from holdfast.statistics.bits import Prior
 from holdfast.statistics.description import DescribedQuestion
 from holdfast.statistics.entry import Table
@@ -63,9 +64,11 @@ _RULES: Mapping[str, type[Any]] = {
         GroupShare,
         Overlap,
         MeanRule,
+        AlikeMean,
         ContainedMean,
         ConcentratedRule,
         GroupMeanRule,
+        AlikeGroupMean,
         Contrast,
         ShareContrast,
         PairedRule,
@@ -237,7 +240,7 @@ def _plain(fact: Any) -> Any:
 
 
 _REFUSAL = (
-    "this ledger was opened for described questions only (described_share=1): text over the "
+    "this ledger was opened for text questions only (described_share=1): text over the "
     "table's own columns, without a half-width. Open one with a smaller described_share to ask "
     "anything else."
 )
@@ -288,13 +291,13 @@ def _plan(wanted: Terms, options: Mapping[str, Any]) -> Planned:
 
 DESCRIBED_ONLY = MechanismKind(
     name="described only",
-    summary="Nothing but described questions, with all of the failure probability for them.",
+    summary="Nothing but text questions, with all of the failure probability for them.",
     needs="Questions that are text over the table's own columns.",
     promises="Theorem O.",
     theorem=None,
     method=None,
     plan=_plan,
     build=lambda _terms, _parameters: DescribedOnly(),
-    refuses_checks="it was opened for described questions only.",
+    refuses_checks="it was opened for text questions only.",
     beside_described=True,
 )

@@ -63,7 +63,7 @@ from holdfast.theory.leakage.vector_release import (
     vector_uniform_log_charge,
 )
 from holdfast.theory.planning import MOST_QUESTIONS
-from holdfast.wording import plural
+from holdfast.wording import plural, upwards
 
 if TYPE_CHECKING:
     from holdfast.theory.typical.notion import Form, TypicalStability
@@ -132,9 +132,8 @@ def too_tight(
     """The refusal of a half-width that the rows cannot give."""
     (t, r), of = shown_widths(question, tolerance, radius)
     return ToleranceTooTight(
-        f"requested half-width {t:.6g}{of}; the sample alone may be off by "
-        f"{r:.6g}, so {r - t:.3g} are missing. Ask for a larger tolerance, "
-        "declare fewer questions, or use more rows.",
+        f"requested half-width {t:.6g}{of}; the best possible here is +-{upwards(r)}. Ask for a "
+        "larger tolerance, declare fewer questions, or use more rows.",
         Shortfall("half-width", t, r),
     )
 
@@ -304,9 +303,8 @@ class Leakage:
             (t, needed), of = shown_widths(wish.question, wish.tolerance, tolerance)
             raise ToleranceTooTight(
                 f"requested half-width {t:.6g}{of}; eta="
-                f"{self.calibration.eta:g} and what has leaked need {needed:.6g}, so "
-                f"{needed - t:.3g} are missing. Ask with a larger tolerance=, or "
-                "open a ledger with a larger eta.",
+                f"{self.calibration.eta:g}, the best possible here is +-{upwards(needed)}. Ask "
+                "with a larger tolerance=, or open a ledger with a larger eta.",
                 Shortfall("half-width", t, needed),
             )
         charge = self.law.log_charge(radius, grid)
@@ -511,17 +509,14 @@ def _too_wide(terms: Terms, account: Account, wish: Wish, alpha: float) -> Refus
     if account.nats == 0.0:
         return too_tight(wish.tolerance, alpha, wish.question)
     (tolerance, radius), of = shown_widths(wish.question, wish.tolerance, alpha)
-    described, instead = "", ""
-    if account.described:
-        described = f" and {plural(account.described, 'described one')}"
-        if terms.described == "exact":
-            instead = " A ledger opened with described='rounded' keeps more for such questions."
+    counts = {"question": account.asked, "text question": account.described}
+    asked = " and ".join(plural(many, name) for name, many in counts.items() if many)
+    keeps_more = account.described and terms.described == "exact"
+    instead = " A ledger opened with described='rounded' keeps more for such questions."
     return BudgetExhausted(
-        f"requested half-width {tolerance:.6g}{of}; after "
-        f"{plural(account.asked, 'question')}{described} "
-        f"({account.nats:.4g} nats) the sample may be off by {radius:.6g}, so "
-        f"{radius - tolerance:.3g} are missing. Ask with a larger tolerance=, repeat earlier "
-        f"questions for free, or use fresh rows in a new ledger.{instead}",
+        f"requested half-width {tolerance:.6g}{of}; {f'after {asked} ' if asked else ''}the best "
+        f"possible here is +-{upwards(radius)}. Ask with a larger tolerance=, repeat earlier "
+        f"questions for free, or use fresh rows in a new ledger.{instead if keeps_more else ''}",
         Shortfall("half-width", tolerance, radius),
     )
 

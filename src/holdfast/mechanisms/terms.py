@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 from holdfast import require
@@ -38,8 +38,9 @@ from holdfast.theory.base.concentration import (
 from holdfast.theory.base.gamma import gamma_from_text, gamma_text
 from holdfast.theory.base.random_sizes import PooledUnits
 from holdfast.theory.base.safeside import round_down, round_up
+from holdfast.theory.leakage.many_symbols import lookup_log_weight
 from holdfast.theory.leakage.nats import LeakageAccount, fixed_share, open_ended_share
-from holdfast.wording import percent
+from holdfast.wording import percent, sure
 
 __all__ = [
     "RULES",
@@ -68,24 +69,31 @@ Describing = Literal["exact", "rounded", "off"]
 WHOLE_RANGE = 0.5  # the half-width of an interval that says nothing
 _CONFIDENCE_LEVEL = 0.95
 _DESCRIBED_SHARE = 0.4
+_NONE_MISSING = lookup_log_weight(0, 0)
+_looked_up_weight = lru_cache(lookup_log_weight)  # every level of a ledger has it
 
 
 class Pots(NamedTuple):
     """The failure probability of all intervals, parted: described questions, what is kept for a
-    statistic that is revealed at the end, and all others."""
+    statistic that is revealed at the end, and all others.
+
+    Of the last two `log_weight` is taken off: what was looked up at opening, be it that no value is
+    missing. To described questions it says nothing, for their levels are those of texts.
+    """
 
     confidence_level: float
     described_share: float
     reveal_share: float = 0.0
+    log_weight: float = _NONE_MISSING
 
     @property
     def log_beta(self) -> float:
         """ln of the ledger's part; minus infinity where it has none."""
         lent = self.described_share + self.reveal_share
         whole, rest = math.log1p(-self.confidence_level), 1.0 - lent
-        if lent == 0.0:
+        if lent == self.log_weight == 0.0:
             return whole
-        return round_down(whole + math.log(rest)) if rest else -math.inf
+        return round_down(whole + math.log(rest) + self.log_weight) if rest else -math.inf
 
     @property
     def log_beta_described(self) -> float:
@@ -95,7 +103,8 @@ class Pots(NamedTuple):
     @property
     def log_beta_reveal(self) -> float:
         """ln of what is kept for a statistic that is revealed; minus infinity if nothing is."""
-        return self._log_part(self.reveal_share) if self.reveal_share else -math.inf
+        part = self._log_part(self.reveal_share) if self.reveal_share else -math.inf
+        return round_down(part + self.log_weight) if self.log_weight else part
 
     def _log_part(self, share: float) -> float:
         return round_down(math.log1p(-self.confidence_level) + math.log(share))
@@ -110,9 +119,10 @@ def _require_share(described: Describing, share: float) -> None:
         )
 
 
-# Of new ledgers: differences of two groups' shares by the law of both counts, and arms of a design
-# by one bet. A better rule of an event that has one gets the next number.
-RULES = 2
+# Of new ledgers. 2: differences of two groups' shares by the law of both counts, and arms of a
+# design by one bet. 3: means of alike rows by bets in an order too. A better rule of an event that
+# has one gets the next number.
+RULES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +139,9 @@ class Terms:
     the part of the failure probability for described questions, `reveal_share` what the mechanism
     keeps for a statistic that is revealed at the end; the ledger has the rest. Described effects of
     `randomised` arms rest on how those were drawn, and on nothing else of the rows. `rules` says
-    which rules describe: an event has one rule for as long as its ledger lives.
+    which rules describe: an event has one rule for as long as its ledger lives. `looked_up` counts
+    the columns that were searched for missing values at opening, and those that had some: what that
+    tells is taken off the level of the ledger (None: nobody looked, or nobody counted it).
     """
 
     rows: int
@@ -148,6 +160,7 @@ class Terms:
     reveal_share: float = 0.0
     randomised: Randomised | None = None
     rules: int = RULES
+    looked_up: tuple[int, int] | None = (0, 0)
 
     def __post_init__(self) -> None:
         require.positive_integer("rows", self.rows)
@@ -172,7 +185,7 @@ class Terms:
                 f"sampling has largest={self.sampling.largest:,}, by which the sizes of units were "
                 "not decided, and a design makes public how many rows its groups have, as if they "
                 "were; say sizes='fixed' in place of largest=, and every promise is given the "
-                "sizes of the units, or leave design out: described questions about groups need "
+                "sizes of the units, or leave design out: text questions about groups need "
                 "none."
             )
 
@@ -192,7 +205,7 @@ class Terms:
         if not self.simultaneous:
             return "no promise"
         condition = f", {GIVEN_SIZES}" if self.given_sizes else ""
-        return f"simultaneous {percent(self.confidence_level)}{condition}"
+        return f"{sure(self.confidence_level)}{condition}"
 
     @property
     def half_width(self) -> float:
@@ -204,14 +217,14 @@ class Terms:
         """The promised half-width, in words."""
         if self.tolerance is None:
             return "no half-width is promised"
-        return f"half-width {self.tolerance:g} of the range"
+        return f"+-{100 * self.tolerance:.4g} % of each column's range"
 
     @property
     def parted(self) -> str:
         """Parts of the failure probability, where it is not all for the ledger's questions."""
         whole = 1.0 - self.confidence_level
         parts = {
-            "described questions": self.described_share,
+            "text questions": self.described_share,
             "a statistic revealed at the end": self.reveal_share,
             "all others": 1.0 - self.described_share - self.reveal_share,
         }
@@ -278,7 +291,9 @@ class Terms:
     @property
     def pots(self) -> Pots:
         """The failure probability, parted."""
-        return Pots(self.confidence_level, self.described_share, self.reveal_share)
+        shares = self.described_share, self.reveal_share
+        weight = 0.0 if self.looked_up is None else _looked_up_weight(*self.looked_up)
+        return Pots(self.confidence_level, *shares, weight)
 
     @property
     def log_beta(self) -> float:
@@ -308,32 +323,35 @@ class Terms:
         sampling = sampling_to_dict(self.sampling)
         drawn = None if self.randomised is None else self.randomised.to_dict()
         facts = {"sampling": sampling, "design": design, "randomised": drawn}
-        return {**plain, **facts, "public": list(self.public)}
+        looked_up = None if self.looked_up is None else list(self.looked_up)
+        return {**plain, **facts, "public": list(self.public), "looked_up": looked_up}
 
     @classmethod
     def from_dict(cls, body: Mapping[str, Any]) -> Terms:
         """The terms that `to_dict` wrote; other facts beside them are not read."""
-        later = ("randomised", "rules")
+        later = ("randomised", "rules", "looked_up")
         plain = {name: body[name] for name in cls.__slots__ if name not in later}
-        drawn = body.get("randomised")  # older ledgers do not speak of it
+        # Older ledgers do not speak of them.
+        drawn, looked_up = body.get("randomised"), body.get("looked_up")
         facts = {
             "sampling": sampling_from_dict(body["sampling"]),
             "design": NO_DESIGN if body["design"] is None else Design.from_dict(body["design"]),
             "randomised": None if drawn is None else Randomised.from_dict(drawn),
             "public": tuple(body["public"]),
             "rules": body.get("rules", 1),
+            "looked_up": None if looked_up is None else tuple(looked_up),
         }
         return cls(**{**plain, **facts})
 
 
 def _assumed_of_key(key: str, *, alone: bool) -> str:
     """Assumptions of a key and the columns attached by it; `alone`, rows may be alike given it."""
-    submitted = f"about values submitted by key: for these items, given {key}"
+    submitted = "results for uploaded columns hold for these items only"
     if not alone:
         return submitted
     return (
-        f"{key} says nothing of a row, {submitted}, about computed columns and scores: one program "
-        "made them for all rows alike"
+        f"keys ({key}) carry no information, {submitted}, for computed columns and scores the same "
+        "program scored every row"
     )
 
 
@@ -399,9 +417,11 @@ class Declarations:
         design: Design,
         described: Describing = "exact",
         randomised: Randomised | None = None,
+        looked_up: tuple[int, int] | None = (0, 0),
     ) -> Terms:
-        """The terms on a table with this sampling, design and drawing of arms; a half-width that
-        was left open is still to be planned. `described` is how, if that was left open."""
+        """The terms on a table with this sampling, design, drawing of arms and missing values; a
+        half-width that was left open is still to be planned. `described` is how, if that was left
+        open."""
         how, share = self.describing(described)
         return Terms(
             rows,
@@ -417,6 +437,7 @@ class Declarations:
             public=self.public or (),
             candidates=self.candidates,
             randomised=randomised,
+            looked_up=looked_up,
         )
 
 
@@ -479,7 +500,7 @@ class Account:
         if self.closed is not None:
             raise BudgetExhausted(
                 f"the ledger was closed for asks and checks at {self.closed.at}, when "
-                f"{self.closed.why}. Ask a described question: text over the table's own columns, "
+                f"{self.closed.why}. Ask a text question: one over the table's own columns, "
                 "without a tolerance."
             )
 

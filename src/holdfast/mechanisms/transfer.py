@@ -63,6 +63,7 @@ from holdfast.statistics.whole import TableFunction
 from holdfast.theory.base.concentration import Concentration
 from holdfast.theory.base.safeside import log_add, log_up, round_down, round_up
 from holdfast.theory.transfer.epochs import interleaved_log_beta
+from holdfast.wording import upwards
 
 __all__ = [
     "DECLARED_EPOCHS",
@@ -306,16 +307,16 @@ class Transfer:
     ) -> Refused:
         shortfall = Shortfall("half-width", tolerance, half_width)
         request = f"requested half-width {tolerance:.6g} of the range; "
-        missing = f"{half_width:.6g}, so {half_width - tolerance:.3g} are missing. "
+        best = f"the best possible here is +-{upwards(half_width)}. "
         if epochs > 1:
             return BudgetExhausted(
-                f"{request}after {account.asked:,} questions answers have {missing}Ask with a "
+                f"{request}after {account.asked:,} questions {best}Ask with a "
                 "larger tolerance=, repeat earlier questions for free, or use fresh rows in a new "
                 "ledger.",
                 shortfall,
             )
         return ToleranceTooTight(
-            f"{request}the noise of this ledger needs {missing}Ask for a larger tolerance, declare "
+            f"{request}{best}Ask for a larger tolerance, declare "
             "fewer questions, or use more rows.",
             shortfall,
         )
@@ -418,6 +419,8 @@ def level_of(wanted: Terms, options: Mapping[str, Any]) -> Level:
     nats = require.positive("leakage_nats", nats)
     share = _SHARE if share is None else require.probability("leakage_share", share)
     whole = 1.0 - wanted.confidence_level
+    if wanted.pots.log_weight:
+        whole = round_down(whole * math.exp(wanted.pots.log_weight))
     level = math.nextafter(1.0 - share * whole, 1.0)  # its failure probability is no more than that
     remaining = round_down(whole - (1.0 - level))
     if level == 1.0 or remaining <= 0.0:
@@ -464,15 +467,14 @@ def whole_numbers(rows: int, largest: float) -> float:
 
 def too_few_rows(wanted: Terms, width: float | None = None) -> ToleranceTooTight:
     """Refusal to open: the half-width that these rows would have, and what to do."""
-    many = "an open number of" if wanted.questions is None else f"{wanted.questions:,}"
+    many = "any number of" if wanted.questions is None else f"{wanted.questions:,}"
     aim = wanted.half_width
     if wanted.questions is None:
         aim = wanted.tolerance or OPEN_TOLERANCE
-    possible = "are too few" if width is None else f"have {width:.6g}"
-    missing = "" if width is None else f", so {width - aim:.3g} are missing"
+    possible = "are too few" if width is None else f"allow +-{upwards(width)} at best"
     return ToleranceTooTight(
         f"requested half-width {aim:.6g} of the range for {many} questions; {wanted.rows:,} rows "
-        f"{possible}{missing}. Declare fewer questions or a larger tolerance, or use more rows; "
+        f"{possible}. Declare fewer questions or a larger tolerance, or use more rows; "
         "holdfast plan says what fits."
     )
 

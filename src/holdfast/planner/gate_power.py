@@ -16,7 +16,7 @@ from holdfast.mechanisms.terms import Pots
 from holdfast.theory.direct.paired import smallest_shown_difference
 from holdfast.theory.leakage.claim_levels import claim_log_level
 from holdfast.theory.leakage.gates import declared_gate_prior, gate_gain, gates_log_charge
-from holdfast.wording import percent, plural
+from holdfast.wording import percent, plural, sure
 
 __all__ = ["GatePlan", "GateStep", "gate_plan"]
 
@@ -59,8 +59,8 @@ class GatePlan:
             [
                 f"Gates: {self.rows:,} rows, {plural(self.candidates, 'candidate')}, which differ "
                 f"from the incumbent in {100 * self.disagreement:.4g} % of the rows",
-                f"       simultaneous {percent(self.pots.confidence_level)}: with everything else "
-                "the ledger says; independent rows that are alike, by the sign test",
+                f"       {sure(self.pots.confidence_level)}, with everything else the "
+                "ledger says; independent rows that are alike, by the sign test",
                 "",
                 f"  {'':<{names}}  smallest difference shown  gain shown in {percent(_POWER)}",
                 *(

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, get_args, overload
 from holdfast import require
 from holdfast.data.design import NO_DESIGN
 from holdfast.data.sampling import Declared, Independent, Sampling, sampling_of
+from holdfast.did_you_mean import checks_arguments
 from holdfast.errors import InvalidArgument, ToleranceTooTight
 from holdfast.mechanisms.auto import CONTENDERS
 from holdfast.mechanisms.catalogue import methods
@@ -58,7 +59,7 @@ _LISTS = (1_000, 1_000_000)
 _ROUNDS = (2, 3)
 _AUTOMATIC = set(CONTENDERS)
 _NOTES: dict[Kind, str] = {
-    "described": "any number of conditions",
+    "described": "no limit on conditions",
     "together": "chosen together: `search`, `final`",
     "not valid": "NOT valid when questions follow answers",
 }
@@ -211,6 +212,7 @@ def plan(
     described: Describing | None = None,
     described_share: float | None = None,
 ) -> GatePlan: ...
+@checks_arguments("plan")
 def plan(
     *,
     rows: int | None = None,
@@ -329,7 +331,7 @@ def _reason(request: PlanRequest, best: Option, options: tuple[Option, ...]) -> 
         if request.solved_for != "questions":
             longest += f": {_amount(request, described[-1])}"
         sentences.append(
-            "Text over the table's own columns needs no mechanism: any number of questions "
+            "Text over the table's own columns needs no mechanism: no limit on questions "
             f"({longest}); each that is asked before the others leaves them less."
         )
     if (alternative := _undescribed(request, best)) is not None:
@@ -362,7 +364,7 @@ def _is_beaten(best: Option, options: tuple[Option, ...], solved: Solved) -> boo
 def _praise(request: PlanRequest, best: Option) -> str:
     if best.kind == "described":
         limit = "" if request.pots.described_share == 1.0 else "; no mechanism answers the others"
-        return f"{best.name} is recommended: any number of questions{limit}"
+        return f"{best.name} is recommended: no limit on questions{limit}"
     needs = "with the guesses you expect" if is_check(best) else "without needing a guess"
     return f"{best.name} is recommended: {_amount(request, best)} {needs}"
 

@@ -32,7 +32,7 @@ from holdfast.statistics.share_rules import GroupShare, Overlap, Share
 from holdfast.theory.base.concentration import BoundedMean
 from holdfast.theory.direct.bounded_mean import outlier_floor_mass
 from holdfast.theory.length.levels import coexistence_log_charge, rounded_half_width
-from holdfast.wording import percent
+from holdfast.wording import percent, sure
 
 __all__ = ["Assumed", "Case", "QuestionPlan", "question_plan", "schema_of"]
 
@@ -171,7 +171,7 @@ class QuestionPlan:
             [
                 f"Question: {self.text}",
                 f"          {self.terms.rows:,} rows, described: {self.terms.described}, "
-                f"simultaneous {percent(self.terms.confidence_level)}; {self.terms.sampling}",
+                f"{sure(self.terms.confidence_level)}; {self.terms.sampling}",
                 "",
                 *(f"  {name:<{names}}  {text}" for name, text in facts),
             ]
@@ -200,8 +200,7 @@ class QuestionPlan:
         if self.nats is not None:
             yield (
                 "cost",
-                f"nothing to described questions; {self.nats:.1f} nats to whatever else is asked "
-                "later",
+                f"nothing to text questions; {self.nats:.1f} nats to whatever else is asked later",
             )
         if self.assumed is not None:
             yield "assumed", f"{self.assumed}; declare yours with a schema"

@@ -13,7 +13,7 @@ from holdfast.errors import InvalidArgument
 from holdfast.mechanisms.terms import Declarations, Describing, Pots
 from holdfast.theory.length.levels import SEARCH_SHARE, late_log_share
 from holdfast.theory.planning import MOST_QUESTIONS, Kind, KnownRows, Method
-from holdfast.wording import percent, plural
+from holdfast.wording import plural, sure
 
 if TYPE_CHECKING:
     import altair
@@ -164,9 +164,9 @@ class PlanRequest:
         if declared.tolerance is not None:
             facts.append(f"half-width {declared.tolerance:g}")
         if declared.surprises is not None:
-            facts.append(f"at most {plural(declared.surprises, 'surprise')}")
+            facts.append(f"at most {plural(declared.surprises, 'wrong guess', 'wrong guesses')}")
         if self.described == "off":
-            facts.append("nothing described")
+            facts.append("no text questions")
         return ", ".join(facts)
 
 
@@ -202,9 +202,8 @@ class Plan:
     def promise(self) -> str:
         """Promise: what holds together, and what it rests on."""
         return (
-            f"simultaneous {percent(self.request.declared.level)}: all intervals together, each "
-            "question chosen after seeing the earlier answers; "
-            f"{self.request.sampling}; a mean of values in [0, 1]"
+            f"{sure(self.request.declared.level)}, each question chosen after seeing earlier "
+            f"answers; {self.request.sampling}; a mean of values in [0, 1]"
         )
 
     def cells(self) -> list[tuple[str, str, str]]:

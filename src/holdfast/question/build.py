@@ -365,7 +365,34 @@ def _one_kind(operands: Sequence[Expression], place: str) -> tuple[Expression, .
         return operands
     if kinds == {ValueKind.NUMBER, ValueKind.BOOLEAN}:
         return tuple(as_number(operand, place) for operand in operands)
-    raise InvalidQuestion(f"{place} mixes {' with '.join(sorted(kinds))}.")
+    different = [next(each for each in operands if each.kind is kind) for kind in sorted(kinds)]
+    mixed = " with ".join(f"{each.kind} ({_shortened_text(each)})" for each in different)
+    raise InvalidQuestion(f"{place} mixes {mixed}; {_unmixed(different)}")
+
+
+def _unmixed(operands: Sequence[Expression]) -> str:
+    """How values of different kinds are made comparable."""
+    written = [each for each in operands if isinstance(each, Constant)]
+    columns = [_shortened_text(each) for each in operands if not isinstance(each, Constant)]
+    match [*(each.kind for each in written), *columns]:
+        case [ValueKind.TEXT, column] if isinstance(written[0].value, str):
+            return f"{column} is compared with {_plain_value(written[0].value, operands)}."
+        case [ValueKind.NUMBER, column] if ValueKind.TEXT in (each.kind for each in operands):
+            return (
+                f"text is compared with text in single quotes; where {column} holds numbers that "
+                "are written like '2,071.68', make it a column of numbers before the table is "
+                "opened."
+            )
+        case [ValueKind.NUMBER, column] if ValueKind.MOMENT in (each.kind for each in operands):
+            return f"a date is compared with a date, as in {column} > '2013-01-31'."
+    return "compare values of one kind, as in origin = 'JFK', delay > 15 or late = true."
+
+
+def _plain_value(value: str, operands: Sequence[Expression]) -> str:
+    """What a text beside numbers or conditions was meant to be, without its quotes."""
+    if any(each.kind is ValueKind.BOOLEAN for each in operands):
+        return "true or false, without quotes"
+    return "a number without quotes: " + (value if value.replace(".", "").isdigit() else "15")
 
 
 def _comparable(left: Expression, right: Expression, op: Op) -> tuple[Expression, ...]:

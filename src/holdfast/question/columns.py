@@ -87,7 +87,7 @@ class Schema:
                 if self.types[name].kind is not ValueKind.NUMBER:
                     raise InvalidArgument(
                         f"{noun} are declared for column {name!r}, which is {self.types[name]}; "
-                        f"only numbers have {noun.lower()}."
+                        f"only numbers have {noun.lower()}: leave them out."
                     )
         for name, bounds in self.bounds.items():
             bounds_pair(bounds, f"The bounds of column {name!r}")

@@ -109,7 +109,8 @@ def read_declarations(
         case Mapping():
             return _from_mapping(dict(source), columns)
     raise InvalidArgument(
-        "schema must be a mapping from column names to (low, high), or the path of a TOML file."
+        "schema must be a mapping from column names to (low, high), such as {'delay': (-60, 180)}, "
+        f"or the path of a TOML file, not {type(source).__name__}."
     )
 
 
@@ -119,14 +120,17 @@ def _from_mapping(source: dict[str, Any], columns: Iterable[str]) -> ColumnFacts
         name: read_list(name, source.pop(name, ())) for name in LISTS if name not in names
     }
     entries = {
-        str(name): entry if isinstance(entry, Mapping) else {_kind_of(entry): entry}
+        str(name): {_kind_of(entry): entry}
+        if _ends_of(entry) or not isinstance(entry, Mapping)
+        else entry
         for name, entry in source.items()
     }
     for name, entry in entries.items():
         if not entry or not entry.keys() <= set(_ENTRY):
             raise InvalidArgument(
                 f"The entry of column {name!r} has {listed(map(str, entry))}; it may have "
-                "'bounds', 'scale', 'values', 'weight' and 'never_null'."
+                "'bounds', 'scale', 'values', 'weight' and 'never_null', as in {'bounds': (0, "
+                "100)} or {'values': ['EWR', 'JFK']}."
             )
     return read_sections(
         *({name: entry[key] for name, entry in entries.items() if key in entry} for key in _ENTRY)
@@ -134,8 +138,19 @@ def _from_mapping(source: dict[str, Any], columns: Iterable[str]) -> ColumnFacts
 
 
 def _kind_of(entry: object) -> str:
-    """What an entry says that is no mapping: a scale, or bounds."""
-    return "scale" if isinstance(entry, Scale) else "bounds"
+    """What an entry says without a name for it: a scale, texts, or bounds."""
+    if isinstance(entry, Scale):
+        return "scale"
+    texts = isinstance(entry, list | tuple | set | frozenset) and entry
+    return "values" if texts and all(isinstance(each, str) for each in texts) else "bounds"
+
+
+def _ends_of(bounds: object) -> tuple[object, object] | None:
+    """The two ends of a range that are named: {"min": 0, "max": 9}, {"low": 0, "high": 9}."""
+    for low, high in (("min", "max"), ("low", "high")):
+        if isinstance(bounds, Mapping) and bounds.keys() == {low, high}:
+            return bounds[low], bounds[high]
+    return None
 
 
 def declared_types(
@@ -173,7 +188,7 @@ def read_sections(
 
 def _categories(values: object, name: str) -> tuple[str, ...]:
     """The declared values of a text column, sorted: their order says nothing."""
-    if not isinstance(values, list | tuple) or not values:
+    if not isinstance(values, list | tuple | set | frozenset) or not values:
         wrong = repr(values)[:60]
     else:
         not_texts = [each for each in values if not isinstance(each, str)]
@@ -186,7 +201,8 @@ def _categories(values: object, name: str) -> tuple[str, ...]:
             else f"{shortened(twice[0])} more than once"
         )
     raise InvalidArgument(
-        f"The values of column {name!r} must be a list of different texts, and have {wrong}."
+        f"The values of column {name!r} must be a list of different texts, and have {wrong}; write "
+        "them like ['EWR', 'JFK']."
     )
 
 
@@ -234,6 +250,7 @@ _LISTED = {
 
 def bounds_pair(bounds: object, label: str = "bounds") -> Range:
     """Two finite numbers, the first below the second."""
+    bounds = _ends_of(bounds) or bounds
     if isinstance(bounds, tuple | list) and len(bounds) == 2:
         low, high = bounds
         if all(isinstance(end, Real) and not isinstance(end, bool) for end in (low, high)):
@@ -242,9 +259,16 @@ def bounds_pair(bounds: object, label: str = "bounds") -> Range:
                 if pair.finite and pair.low < pair.high and math.isfinite(pair.high - pair.low):
                     return pair
     raise InvalidArgument(
-        f"{label} must be two finite numbers (low, high) with low below high, not "
-        f"{repr(bounds)[:60]}."
+        f"{label} must be two finite numbers (low, high) with low below high, such as (0, 100), "
+        f"not {repr(bounds)[:60]}{_instead_of_bounds(bounds)}."
     )
+
+
+def _instead_of_bounds(entry: object) -> str:
+    """What was meant by an entry that is no range."""
+    if isinstance(entry, str) and not any(map(str.isdigit, entry)):
+        return "; the values of a text are {'values': ['EWR', 'JFK']}, and types are the table's"
+    return ""
 
 
 def _from_toml(path: Path) -> ColumnFacts:
@@ -253,17 +277,21 @@ def _from_toml(path: Path) -> ColumnFacts:
             content = tomllib.load(file, parse_float=Decimal)  # weights are exactly as written
     except OSError as error:
         raise InvalidArgument(
-            f"The schema file {str(path)!r} cannot be read: {error.strerror}."
+            f"The schema file {str(path)!r} cannot be read: {error.strerror}; name a TOML file "
+            "with lines such as [bounds] and delay = [-60, 180]."
         ) from None
     except (RecursionError, ValueError) as error:
-        raise InvalidArgument(f"The schema file {str(path)!r} is not TOML: {error}.") from None
+        raise InvalidArgument(
+            f"The schema file {str(path)!r} is not TOML: {error}; a line [bounds] and below it "
+            "lines such as delay = [-60, 180] are."
+        ) from None
     sections = {*SECTIONS, *LISTS} & content.keys()
     tables = [content.get(name, {}) for name in SECTIONS]
     if not sections or not all(isinstance(table, dict) for table in tables):
         raise InvalidArgument(
-            f"The schema file {str(path)!r} has no table [bounds] with lines like x = [0, 1]; "
-            "there may also be tables [scales], [values], [weights] and [never_null], and lists "
-            "of favourites, outcomes, segments and planned questions."
+            f"The schema file {str(path)!r} has {listed(content)} and no table [bounds] with lines "
+            "like x = [0, 1]; there may also be tables [scales], [values], [weights] and "
+            "[never_null], and lists of favourites, outcomes, segments and planned questions."
         )
     lists: dict[str, Any] = {name: read_list(name, content.get(name, [])) for name in LISTS}
     bounds, values, weights, scales, never_null = tables

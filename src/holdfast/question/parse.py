@@ -11,17 +11,38 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeAlias
 
+from holdfast.did_you_mean import CLAUSES, did_you_mean
 from holdfast.errors import InvalidQuestion
 from holdfast.question import build
 from holdfast.question.bounds import ELEMENTARY, range_of
 from holdfast.question.columns import Schema
-from holdfast.question.expression import Constant, Expression, Op, ValueKind
-from holdfast.question.safe_text import CHAINS, TextToken, read_sql, read_words
+from holdfast.question.declaring import listed, shortened
+from holdfast.question.expression import (
+    Column,
+    ColumnType,
+    Constant,
+    Expression,
+    Op,
+    Operation,
+    ValueKind,
+    subtrees,
+)
+from holdfast.question.safe_text import CHAINS, TextToken, not_here, read_sql, read_words
+from holdfast.question.text import identifier, string, text_of
 
-__all__ = ["MAX_PATTERN", "CallText", "column_value", "parse_row", "read_call", "reads_alike"]
+__all__ = [
+    "MAX_PATTERN",
+    "CallText",
+    "column_value",
+    "parse_row",
+    "read_call",
+    "reads_alike",
+    "require_likely",
+]
 
 
 MAX_PATTERN = 200  # characters of a LIKE pattern
+_MOST_LISTED = 8  # values of a column, in a sentence
 
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d{1,6})?)?)?", re.ASCII)
 
@@ -40,6 +61,8 @@ _COMPARISONS = {
     "GT": Op.ABOVE,
     "GTE": Op.AT_LEAST,
 }
+_ORDERS = frozenset({Op.BELOW, Op.AT_MOST, Op.ABOVE, Op.AT_LEAST})
+_VALUES_BESIDE = frozenset({*_COMPARISONS, "In", "Like"})  # what a text is compared by
 _FUNCTIONS = {
     "Abs": Op.ABS,
     "Ln": Op.LN,
@@ -83,6 +106,40 @@ def column_value(schema: Schema, name: str, *, quoted: bool, bounded: bool) -> E
     column = schema.column(name, quoted=quoted)
     bounds = schema.bounds.get(column.name) if bounded else None
     return build.clip(column, *bounds) if bounds else column
+
+
+def require_likely(text: str, schema: Schema) -> None:
+    """Refuse a value that somebody typed where a text column is compared with what no row of it
+    can be meant to have: a date, or a text that is none of its declared values.
+
+    Only what is typed: a ledger's own texts are read whatever they compare.
+    """
+    if "'" not in text:
+        return
+    try:
+        parts = subtrees(parse_row(text, schema, bounded=False))
+    except InvalidQuestion:
+        return  # it is refused, with its own words, where it is bound
+    for part in parts:
+        match part:
+            case Operation(op, (Column(name, ColumnType.TEXT), Constant(value=str(value)))):
+                _require_likely_value(schema, op, name, value)
+
+
+def _require_likely_value(schema: Schema, op: Op, name: str, value: str) -> None:
+    if op in _ORDERS and _MOMENT.fullmatch(value):
+        raise InvalidQuestion(
+            f"Column {shortened(name)} is text, which {str(op)!r} orders letter by letter, and "
+            f"{string(value)} is a date; declare its format, or make it a column of dates before "
+            "the table is opened."
+        )
+    known = schema.said.values.get(name, (value,))
+    if op in (Op.EQUAL, Op.UNEQUAL) and value not in known:
+        raise InvalidQuestion(
+            f"{shortened(value)} is not among the declared values of {name}, "
+            f"{listed(known[:_MOST_LISTED])}; write one of them, or {identifier(name)} like "
+            f"{string(value)} for one that was not declared."
+        )
 
 
 _Node: TypeAlias = Any  # a node of sqlglot's tree, its type already checked by the gates
@@ -136,9 +193,19 @@ class _Reader:
     def _column(self, node: _Node, bounded: bool) -> Expression:
         identifier = node.this
         if type(identifier).__name__ != "Identifier":
-            raise InvalidQuestion("'*' cannot be used in a question.")
+            raise InvalidQuestion(not_here("*"))
         quoted = bool(identifier.args.get("quoted"))
-        return column_value(self.schema, identifier.this, quoted=quoted, bounded=bounded)
+        try:
+            return column_value(self.schema, identifier.this, quoted=quoted, bounded=bounded)
+        except InvalidQuestion as error:
+            beside = node.parent
+            if type(beside).__name__ not in _VALUES_BESIDE or node is beside.this:
+                raise
+            if "single quotes" in str(error):
+                raise
+            raise InvalidQuestion(
+                f"{error} Text goes in single quotes: {string(identifier.this.strip('‘’“”'))}."
+            ) from None
 
     def _literal(self, node: _Node, _bounded: bool) -> Expression:
         if node.is_string:
@@ -153,7 +220,9 @@ class _Reader:
         return build.constant(bool(node.this))
 
     def _null(self, _node: _Node, _bounded: bool) -> Expression:
-        raise InvalidQuestion("NULL can stand only after 'is', 'then' or 'else'.")
+        raise InvalidQuestion(
+            "NULL can stand only after 'is', 'then' or 'else'; write x is null, or x is not null."
+        )
 
     def _negate(self, node: _Node, bounded: bool) -> Expression:
         return build.negate(self.read(node.this, bounded))
@@ -192,7 +261,9 @@ class _Reader:
                 holds = build.comparison(Op.EQUAL, value, self._raw(node.expression))
                 return build.coalesce([holds, build.FALSE])
             case _:
-                raise InvalidQuestion("After 'is' comes null, true or false.")
+                raise InvalidQuestion(
+                    "After 'is' comes null, true or false; NaN is a missing value: x is null."
+                )
 
     def _like(self, node: _Node, _bounded: bool) -> Expression:
         pattern = self._raw(node.expression)
@@ -248,12 +319,15 @@ class _Reader:
     def _cast(self, node: _Node, bounded: bool) -> Expression:
         to = str(node.args["to"].this.value)
         value = self.read(node.this, bounded)
+        if value.kind in (ValueKind.TEXT, ValueKind.MOMENT) and not isinstance(value, Constant):
+            to = ""  # no value of a row is read as another
         if to in _MOMENT_TYPES and isinstance(value, Constant):
             return _as_moment(value)
         if to in _REAL_TYPES or (to in _INTEGER_TYPES and value.kind is ValueKind.BOOLEAN):
             return build.as_number(value, "'cast'")
         raise InvalidQuestion(
-            "'cast' makes a number of a condition, and a date of text in quotes, nothing else."
+            "'cast' makes a number of a condition, and a date of text in quotes, nothing else; "
+            f"make {text_of(value)[:40]} what it should be before the table is opened."
         )
 
     def _named(self, node: _Node, _bounded: bool) -> Expression:
@@ -266,10 +340,18 @@ class _Reader:
         if name in ("weekday", "clip"):
             wanted = "clip(value, low, high)" if name == "clip" else "weekday(date)"
             raise InvalidQuestion(f"'{name}' is written {wanted}.")
-        raise InvalidQuestion(f"There is no function {name[:40]!r} in questions.")
+        instead = did_you_mean(name, [op.value for op in _FUNCTIONS.values()], "", str)
+        raise InvalidQuestion(
+            f"There is no function {name[:40]!r} in questions; {instead}"
+            if instead
+            else f"There is no function {name[:40]!r}: it {not_here(name).partition(' ')[2]}"
+        )
 
     def _average(self, _node: _Node, _bounded: bool) -> Expression:
-        raise InvalidQuestion("avg(...) stands once, around the whole question.")
+        raise InvalidQuestion(
+            "avg(...) stands once, around the whole question; two averages are compared by "
+            "difference(avg(x) where A, avg(x) where B)."
+        )
 
     def _unreadable(self, _node: _Node, _bounded: bool) -> Expression:
         raise InvalidQuestion("The question cannot be read as one expression.")
@@ -314,11 +396,17 @@ def _as_moment(expression: Expression) -> Expression:
     if not isinstance(expression, Constant) or not isinstance(expression.value, str):
         return expression
     if not _MOMENT.fullmatch(expression.value):
-        raise InvalidQuestion("A date is written '2013-01-31', a time '2013-01-31 17:45:00'.")
+        raise InvalidQuestion(
+            f"A date is written '2013-01-31', a time '2013-01-31 17:45:00', and not "
+            f"{shortened(expression.value)}."
+        )
     try:
         return build.constant(datetime.fromisoformat(expression.value))
     except ValueError:
-        raise InvalidQuestion("A date of the question is not in the calendar.") from None
+        raise InvalidQuestion(
+            f"The date {expression.value!r} is not in the calendar; write year, month and day as "
+            "in '2013-01-31'."
+        ) from None
 
 
 # The outermost form of a question's text: ``name(argument, ...)``, ``where ...``, ``by ...``.
@@ -328,7 +416,6 @@ def _as_moment(expression: Expression) -> Expression:
 
 
 _NO_NAMES = ("STRING", "ISNULL", "NOTNULL")
-_FORM = "A question is one statistic of the rows; write it like avg(delay > 15)."
 
 
 @dataclass(frozen=True, slots=True)
@@ -347,17 +434,45 @@ def read_call(text: str) -> CallText:
     while words and words[0].kind == "L_PAREN" and _closing(words, 0) == len(words) - 1:
         words = words[1:-1]
     if len(words) < 3 or words[1].kind != "L_PAREN":
-        raise InvalidQuestion(_FORM)
+        raise InvalidQuestion(_no_statistic(text, words))
     end = _closing(words, 1)
     arguments = tuple(_texts(text, words[2:end]))
     rest, by = _without_by(words[end + 1 :])
     if not rest:
         return CallText(words[0].text.lower(), arguments, None, by)
     if rest[0].text.lower() != "where":
-        raise InvalidQuestion(_FORM)
+        raise InvalidQuestion(_after_statistic(rest))
     if len(rest) == 1:
         raise InvalidQuestion("After where comes a condition, as in avg(delay > 15) where x = 1.")
     return CallText(words[0].text.lower(), arguments, _text(text, rest[1:]), by)
+
+
+def _no_statistic(text: str, words: Sequence[TextToken]) -> str:
+    """What is wrong with a text that begins with no statistic, and how to write it."""
+    first, *rest = [word.text.lower() for word in words] or ["()"]
+    hint = CLAUSES.get(first) or CLAUSES.get(rest[0] if rest[:1] == ["."] else "")
+    if hint is not None:
+        return f"A question is one statistic of the rows, and begins with {first!r}; {hint}"
+    if first in ("avg", "mean") and rest:
+        inside = text[words[1].start :]
+    else:
+        is_value = not rest or any(word.kind in _COMPARISONS for word in words)
+        inside = text if is_value and first not in ("()", "avg", "mean") else "delay > 15"
+    return (
+        f"A question is one statistic of the rows, and {shortened(text)} names none; write it like "
+        f"avg({' '.join(inside.split())[:60]})."
+    )
+
+
+def _after_statistic(rest: Sequence[TextToken]) -> str:
+    """What is wrong with what stands after a statistic, and how to write it."""
+    word = rest[0].text.lower().replace(" ", "_")
+    number = next((each.text for each in rest[1:] if each.kind == "NUMBER"), "0.2")
+    hint = CLAUSES.get(word, "write it like avg(delay > 15) where origin = 'JFK'.")
+    return (
+        f"A question is one statistic of the rows, and after it stands {shortened(rest[0].text)}; "
+        f"{hint.format(number=number)}"
+    )
 
 
 def reads_alike(text: str, second: str) -> bool:
@@ -403,7 +518,10 @@ def _closing(words: Sequence[TextToken], opening: int) -> int:
         depth += (words[place].kind == "L_PAREN") - (words[place].kind == "R_PAREN")
         if depth == 0:
             return place
-    raise InvalidQuestion("A parenthesis of the question is not closed.")
+    raise InvalidQuestion(
+        f"A parenthesis of the question is not closed, the one after {words[opening - 1].text!r}; "
+        "write one ) for each (."
+    )
 
 
 def _texts(text: str, words: Sequence[TextToken]) -> Iterator[str]:
@@ -419,5 +537,7 @@ def _texts(text: str, words: Sequence[TextToken]) -> Iterator[str]:
 
 def _text(text: str, words: Sequence[TextToken]) -> str:
     if not words:
-        raise InvalidQuestion("An argument of the question is missing.")
+        raise InvalidQuestion(
+            "An argument of the question is missing; write it like avg(delay > 15)."
+        )
     return text[words[0].start : words[-1].end + 1]

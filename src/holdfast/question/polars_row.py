@@ -181,8 +181,8 @@ def _serialized(expression: object) -> _Node:
 
     if not isinstance(expression, pl.Expr):
         raise InvalidQuestion(
-            "A value of a row is text, a Polars expression or a row_function, not "
-            f"{type(expression).__name__}."
+            "A value of a row is text such as \"origin = 'JFK'\", a Polars expression or a "
+            f"row_function, not {type(expression).__name__}."
         )
     try:
         packed = _packed(expression)

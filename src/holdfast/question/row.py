@@ -182,8 +182,8 @@ def row_value(expression: Expression) -> RowValue:
     """The total, bounded value of a row expression; refused where no bounds are known."""
     if expression.kind not in (ValueKind.BOOLEAN, ValueKind.NUMBER):
         raise InvalidQuestion(
-            f"A number or a condition is needed, and this is {expression.kind}; compare it, as in "
-            "carrier = 'AA'."
+            f"A number or a condition is needed, and {text_of(expression)[:60]} is "
+            f"{expression.kind}; compare it, as in {_comparison_with(expression)}."
         )
     expression = _simplest(expression)
     if not column_names(expression):
@@ -205,6 +205,14 @@ def row_value(expression: Expression) -> RowValue:
         text=text_of(expression),
         is_condition=expression.kind is ValueKind.BOOLEAN,
     )
+
+
+def _comparison_with(expression: Expression) -> str:
+    """A condition about a value that is no number; a name in quotes is a text."""
+    if isinstance(expression, Constant):
+        return f"{expression.value} > 15, without quotes"
+    value = "> '2013-01-31'" if expression.kind is ValueKind.MOMENT else "= 'AA'"
+    return f"{text_of(expression)[:60]} {value}"
 
 
 def condition_row(condition: Expression) -> RowValue:

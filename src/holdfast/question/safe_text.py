@@ -13,6 +13,7 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from holdfast.did_you_mean import WORDS_ELSEWHERE
 from holdfast.errors import InvalidQuestion
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ __all__ = [
     "MAX_PREFIXES",
     "MAX_TOKENS",
     "TextToken",
+    "not_here",
     "read_sql",
     "read_words",
 ]
@@ -44,8 +46,7 @@ _UNREADABLE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueErr
 _SHORT = 300  # characters of a text whose tree is kept for a while
 
 _NOT_HERE = (
-    "cannot be used in a question; docs/questions.md says what can, and a column of an unusual "
-    "name is written in double quotes."
+    "docs/questions.md says what can, and a column of an unusual name is written in double quotes."
 )
 _LOGARITHM = (
     "There is no 'log' in questions, since its base differs from one system to the next; did you "
@@ -98,10 +99,22 @@ def _parsed(text: str, columns: Collection[str]) -> exp.Expression:
         expression: exp.Expression = where.this  # type: ignore[union-attr]  # None fails, too
     except (SqlglotError, *_UNREADABLE):
         raise InvalidQuestion(
-            "The question cannot be read as one expression, such as avg(delay > 15)."
+            f"{text.strip()[:60]!r} cannot be read as one expression{_misread(text, columns)}"
         ) from None
     _check_nodes(expression)
     return expression
+
+
+def _misread(text: str, columns: Collection[str]) -> str:
+    """Why a text may not be readable, and what to write."""
+    spaced = [name for name in columns if not name.isidentifier() and name in text]
+    if spaced:
+        return f'; write the column {spaced[0]!r} in double quotes: "{spaced[0]}".'
+    if "**" in text:
+        return f"; {WORDS_ELSEWHERE['**']}"
+    if "case" in text.lower().split() and "end" not in text.lower().split():
+        return "; a case ends with end: case when late then 1 else 0 end."
+    return ", such as delay > 15 and origin = 'JFK'; look for a word or a sign too many."
 
 
 class TextToken(NamedTuple):
@@ -134,12 +147,15 @@ def _tokens(text: str, before: str) -> list[Token]:
         tokens: list[Token] = dialect.tokenize(before + text)
     except (SqlglotError, *_UNREADABLE):
         raise InvalidQuestion(
-            "The question has a quote or a sign that cannot be read; text is written 'like this'."
+            "The question has a quote that is not closed, or a sign that cannot be read; text is "
+            "written 'like this'."
         ) from None
     if len(tokens) <= bool(before):
         raise InvalidQuestion("The question is empty; write something like avg(delay > 15).")
     if any(token.comments for token in tokens):
-        raise InvalidQuestion("A question holds no comments.")
+        raise InvalidQuestion(
+            "A question holds no comments (-- or /* */); leave it out, and say why= (--why)."
+        )
     return tokens
 
 
@@ -190,7 +206,7 @@ def _check_tokens(tokens: list[Token], columns: Collection[str]) -> None:
     names = {column.casefold() for column in columns} if unusual else set()
     for token in unusual:
         if token.text.casefold() not in names:
-            raise InvalidQuestion(f"{_quoted(token.text)} {_NOT_HERE}")
+            raise InvalidQuestion(not_here(token.text))
     _check_nesting(kinds)
 
 
@@ -216,14 +232,14 @@ def _check_nodes(expression: exp.Expression) -> None:
         if arguments is None or node.comments:
             if isinstance(node, exp.Log):
                 raise InvalidQuestion(_LOGARITHM)
-            raise InvalidQuestion(f"{_quoted(_name(node))} {_NOT_HERE}")
+            raise InvalidQuestion(not_here(_name(node)))
         for name, value in node.args.items():
             if value and name not in arguments:
                 if type(node).__name__ == "Column":
-                    raise InvalidQuestion("A column is named without its table.")
-                raise InvalidQuestion(
-                    f"{_quoted(_name(node))} with {name.replace('_', ' ').strip()} {_NOT_HERE}"
-                )
+                    raise InvalidQuestion(
+                        f"A column is named without its table; write {node.name} alone."
+                    )
+                raise InvalidQuestion(not_here(_name(node), name.replace("_", " ").strip()))
         chain = node.this if type(node).__name__ in CHAINS else None
         pending += [
             (each, depth if each is chain else depth + 1) for each in node.iter_expressions()
@@ -238,8 +254,13 @@ def _name(node: exp.Expression) -> str:
     return node.sql_name() if isinstance(node, exp.Func) else type(node).__name__
 
 
-def _quoted(word: str) -> str:
-    return repr(word.lower() if len(word) <= 40 else word[:37].lower() + "...")
+def not_here(word: str, extra: str = "") -> str:
+    """The sentence about a word, or what it is used with, that no question has."""
+    short = word.lower() if len(word) <= 40 else word[:37].lower() + "..."
+    beside = f" with {extra}" if extra else ""
+    return (
+        f"{short!r}{beside} cannot be used in a question; {WORDS_ELSEWHERE.get(short, _NOT_HERE)}"
+    )
 
 
 @cache

@@ -32,6 +32,7 @@ from holdfast.service.data_set import (
     Reply,
     Served,
     Service,
+    Withdrawn,
     run_in,
 )
 from holdfast.service.pacing import OnTheStep
@@ -118,7 +119,7 @@ class Caller:
             return _SUBMISSION
 
         call = CountedCall(self.served.name, digest, digest)
-        async with OnTheStep(self.service.settings.release_step):
+        async with self._on_the_step():
             return await self._capped(lambda: call, _SUBMISSION, work, nothing, settled)
 
     async def answer(self, asking: Asking, accept_cost: int | None = None) -> Reply:
@@ -172,7 +173,7 @@ class Caller:
                 return await together()
             return await self.served.ask(partial(within, price))
 
-        async with OnTheStep(self.service.settings.release_step):
+        async with self._on_the_step():
             if not self.token.is_capped and all(_is_one(each) for each in askings):
                 return await together()  # nothing is to be written down, or confirmed
             price, unpriced = FREE, None
@@ -194,6 +195,14 @@ class Caller:
                 known,
                 lambda reply, reserved: settled_price(reply, key, reserved),
             )
+
+    def _on_the_step(self) -> OnTheStep:
+        """Release what is told on a step of time, and count it if it is a refusal."""
+        return OnTheStep(self.service.settings.release_step, self._count)
+
+    def _count(self, error: BaseException) -> None:
+        if isinstance(error, Refused):
+            self.service.metrics.refusal(self.served.name, error)
 
     def _call(self, body: object, key: str | None) -> CountedCall:
         return CountedCall.of(self.served.name, body, key)
@@ -231,6 +240,10 @@ class Caller:
         except FAULTS_OF_CALLS:  # after other trouble it may be reserved, and stays counted
             if charged == "now":  # what was counted before may have been answered before
                 await run_in(TOKENS, lambda: tokens.settle(token, call, FREE))
+            raise
+        except Withdrawn:
+            if charged == "now":  # nobody waits here for that, either
+                TOKENS.submit(tokens.settle, token, call, FREE)
             raise
         reserved = price if charged == "now" else tokens.counted(token, call)
         took = settled(reply, reserved)

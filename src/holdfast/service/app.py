@@ -28,6 +28,7 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from holdfast import __version__
 from holdfast.certificate.certificate import ReuseCertificate
 from holdfast.errors import HoldfastError, Refused
+from holdfast.holdout.budget import Budget
 from holdfast.holdout.holdout import Holdout
 from holdfast.holdout.open import open as open_holdout
 from holdfast.ledger.index import STATE
@@ -35,6 +36,7 @@ from holdfast.service.access import AsCustodian, Serving
 from holdfast.service.dashboard import board_pages, dashboard, gate_pages, planning, problem_page
 from holdfast.service.data_set import Asking, Service
 from holdfast.service.edge import Edge
+from holdfast.service.logs import log_failure
 from holdfast.service.problems import (
     JsonReply,
     Problem,
@@ -45,10 +47,12 @@ from holdfast.service.problems import (
     rejection,
 )
 from holdfast.service.reference import reference
+from holdfast.service.replies import StatusReply, file_reply
 from holdfast.service.rest import board_rest, custody, rest
 from holdfast.service.sessions import SignedOut, session_of
 from holdfast.service.tokens import Token
 from holdfast.service.wire import told
+from holdfast.service.workbench import bench_pages
 
 __all__ = [
     "app_of",
@@ -66,13 +70,13 @@ operations = APIRouter(tags=["operations"])
 _NOBODY = Token("", "", "viewer", None, 0, None, "", None, None)
 
 
-@operations.get("/health")
+@operations.get("/health", response_model=StatusReply)
 async def health() -> Any:
     """The process is up."""
     return JsonReply({"status": "up"})
 
 
-@operations.get("/ready", responses=problems(503))
+@operations.get("/ready", response_model=StatusReply, responses=problems(503))
 async def ready(service: Serving) -> Any:
     """A question of every ledger can be read and priced; which cannot is not told to strangers."""
     number = random.random()
@@ -80,7 +84,7 @@ async def ready(service: Serving) -> Any:
         for name in service.folder.names:
             await service.served(name, _NOBODY).read(lambda holdout: _priced(holdout, number))
     except Exception as error:
-        _log.error("not ready: %s", type(error).__name__)
+        log_failure(_log, "not ready", error)
         return problem_reply(
             Problem(
                 503,
@@ -99,11 +103,21 @@ def _priced(holdout: Holdout, number: float) -> None:
         ready_question(holdout, number).cost_of(holdout)
 
 
-@operations.get("/metrics", response_class=PlainTextResponse, responses=problems(401, 403))
+@operations.get(
+    "/metrics",
+    response_class=PlainTextResponse,
+    responses={**file_reply("text/plain"), **problems(401, 403)},
+)
 async def metrics(service: Serving, token: AsCustodian) -> Response:
-    """Requests of this worker, as Prometheus reads them."""
-    del token
-    return PlainTextResponse(service.metrics.text())
+    """Requests, refusals and queues of all workers, and what is left, for Prometheus."""
+    budgets: dict[str, Budget | None] = {}
+    for name in service.names_for(token):
+        try:
+            budgets[name] = await service.served(name, token).read(lambda holdout: holdout.budget)
+        except HoldfastError:
+            budgets[name] = None
+    text = service.metrics.text(budgets)
+    return PlainTextResponse(text, media_type="text/plain; version=0.0.4")
 
 
 _ABOUT = (
@@ -128,6 +142,7 @@ def app_of(service: Service) -> FastAPI:
         docs_url=None,  # its pages load files from elsewhere
         redoc_url=None,
         openapi_url="/openapi.json",
+        generate_unique_id_function=lambda route: route.name,
         redirect_slashes=False,  # which would go by the name that the request says
         lifespan=partial(_lifespan, service),
     )
@@ -138,6 +153,7 @@ def app_of(service: Service) -> FastAPI:
         custody,
         operations,
         dashboard,
+        bench_pages,
         board_pages,
         gate_pages,
         planning,
@@ -159,7 +175,9 @@ async def _lifespan(service: Service, _: FastAPI) -> AsyncIterator[None]:
     service.close()
 
 
-async def _sign_in(_: Request, __: Exception) -> Response:
+async def _sign_in(request: Request, _: Exception) -> Response:
+    if "hx-request" in request.headers:  # a part of a page: the whole page goes there
+        return Response(status_code=204, headers={"HX-Redirect": "/login"})
     return RedirectResponse("/login", 303)
 
 

@@ -174,18 +174,20 @@ def carried_answer(answer: Answer) -> dict[str, Any]:
         "parts": [carried_recorded(part) for part in answer.parts],
         "repeated": answer.repeated,
         "better": answer.better,
+        "name": answer.name,
         **carried_budget(answer.left),
     }
 
 
 def answer_from(body: Mapping[str, Any], promised: Promised) -> Answer:
     """The answer that was carried."""
-    return Answer(
+    answer = Answer(
         recorded_from(body["recorded"]),
         promised.budget(body["account"], body["kinds"]),
         repeated=body["repeated"],
         parts=[recorded_from(part) for part in body["parts"]],
-    ).judged(body["better"])
+    )
+    return answer.judged(body["better"]).called(body["name"])
 
 
 _PAGE = 1_000
@@ -255,7 +257,11 @@ class ServedHoldout:
         looks = {each["look"]: each for page in pages for each in page["details"]["looks"]}
         together = pages[-1]["together"]
         return LedgerView(
-            tuple(lines), tuple(map(recorded_from, looks.values())), together, self.rows
+            tuple(lines),
+            tuple(map(recorded_from, looks.values())),
+            together,
+            self.rows,
+            self.schema,
         )
 
     @property
@@ -387,7 +393,7 @@ class ServedHoldout:
 
     @takes(GateSent)
     def gate(self, question: Question, **options: Unpack[GateSent]) -> Answer:
-        """Is it shown to be more than `at_least`, or less than `at_most`? A "no" says nothing."""
+        """Is it shown to be more than `at_least`, or less than `at_most`? A "no" leaves it open."""
         answer = self._put("gate", self._body(question, options), options.get("request_key"))
         if not isinstance(answer, Answer):
             raise TypeError("a gate has one answer")

@@ -1,9 +1,8 @@
-"""Pages for people: the same numbers as REST, rendered here; they need no scripts."""
+"""Pages for people: the same numbers as REST, rendered here; they work without scripts."""
 
 from __future__ import annotations
 
-import secrets
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from fractions import Fraction
 from functools import cache, partial
 from importlib.util import find_spec
@@ -15,6 +14,7 @@ from fastapi import APIRouter, Depends, Form, Request, UploadFile
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
 
+from holdfast import __version__
 from holdfast.boards.leaderboard import Leaderboard
 from holdfast.boards.standings import Standing
 from holdfast.errors import HoldfastError, InvalidArgument
@@ -26,10 +26,10 @@ from holdfast.ledger.identity import protected_rows
 from holdfast.mechanisms.terms import Terms
 from holdfast.planner.plan import plan as make_plan
 from holdfast.planner.table import Plan
+from holdfast.question.columns import Schema
 from holdfast.service.access import Caller, Serving, client_of, service_of, veil_for
-from holdfast.service.data_set import BODIES, PICTURES, REPORTS, Asking, Reply, Service, run_in
+from holdfast.service.data_set import BODIES, PICTURES, REPORTS, Service, run_in
 from holdfast.service.edge import CONTENT_POLICY
-from holdfast.service.prices import CostNotAccepted, price_of
 from holdfast.service.problems import Problem, Rejected, problem_of, rejection
 from holdfast.service.rest import UploadedFile, standings_told
 from holdfast.service.sessions import (
@@ -39,12 +39,20 @@ from holdfast.service.sessions import (
     session_of,
     start_session,
 )
-from holdfast.service.shown import board_shown, gate_shown, group_rows, lines_shown, overview_shown
+from holdfast.service.shown import (
+    LedgerSearch,
+    board_shown,
+    folded,
+    gate_shown,
+    lines_shown,
+    overview_shown,
+)
 from holdfast.service.tokens import ROLES, TokenRole, expiry_of
 from holdfast.service.uploads import Upload
 from holdfast.service.wire import certificate_file, csv_of, dataset_told, ledger_told
 
 __all__ = [
+    "SCRIPT_POLICY",
     "Signed",
     "board_pages",
     "can_draw",
@@ -71,9 +79,10 @@ def can_draw() -> bool:
     return find_spec("altair") is not None and find_spec("vl_convert") is not None
 
 
-def svg_reply(chart: Callable[[], Any]) -> Awaitable[Response]:
-    """The picture of a chart, made beside the event loop."""
-    return run_in(PICTURES, lambda: Response(svg_of(chart()), media_type="image/svg+xml"))
+def svg_reply(chart: Callable[[], Any], *, dark: bool = False) -> Awaitable[Response]:
+    """The picture of a chart for a light page or a dark one, made beside the event loop."""
+    picture = partial(svg_of, dark=dark)
+    return run_in(PICTURES, lambda: Response(picture(chart()), media_type="image/svg+xml"))
 
 
 # What people type into the fields of forms.
@@ -119,7 +128,16 @@ def typed_role(text: str) -> TokenRole:
 dashboard = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 _HERE = Path(__file__).parent
 _LINES, _DRAWN = 50, 30
-_BLANK: dict[str, Any] = {"session": None, "dataset": None, "kind": "table"}
+_STATIC = {
+    "holdfast.css": "text/css",
+    "htmx.min.js": "text/javascript",
+    "planner.js": "text/javascript",
+    "workbench.js": "text/javascript",
+}
+_KEEP = {"Cache-Control": "private, max-age=86400"}  # their addresses name the version
+_BLANK: dict[str, Any] = {"session": None, "dataset": None, "kind": "table", "count": None}
+# Pages of a data set have scripts of this site, and ask this site alone; all others have none.
+SCRIPT_POLICY = f"{CONTENT_POLICY}; script-src 'self'; connect-src 'self'"
 _Text = Annotated[str, Form(max_length=10_000)]
 
 
@@ -143,8 +161,11 @@ def _templates() -> Environment:
 
 def rendered(template: str, status: int = 200, **facts: Any) -> HTMLResponse:
     """A page; whatever it is told is escaped."""
-    page = _templates().get_template(template).render({**_BLANK, **facts})
-    return HTMLResponse(page, status)
+    known = {**_BLANK, "version": __version__, **facts}
+    page = HTMLResponse(_templates().get_template(template).render(known), status)
+    if known["dataset"] is not None:
+        page.headers["Content-Security-Policy"] = SCRIPT_POLICY
+    return page
 
 
 def problem_page(problem: Problem, session: PageSession | None) -> HTMLResponse:
@@ -152,9 +173,11 @@ def problem_page(problem: Problem, session: PageSession | None) -> HTMLResponse:
     return rendered("problem.html", problem.status, problem=problem, session=session)
 
 
-@dashboard.get("/static/holdfast.css")
-async def style() -> Response:
-    return FileResponse(_HERE / "static" / "holdfast.css", media_type="text/css")
+@dashboard.get("/static/{name}")
+async def static_file(name: str) -> Response:
+    if name not in _STATIC:
+        raise rejection(404, "there is nothing at this address.")
+    return FileResponse(_HERE / "static" / name, media_type=_STATIC[name], headers=_KEEP)
 
 
 @dashboard.get("/login")
@@ -203,87 +226,56 @@ async def home(service: Serving, session: Signed) -> Response:
 async def overview(dataset: str, service: Serving, session: Signed) -> Response:
     served = service.served(dataset, session.token)
     facts = await served.read(overview_shown)
-    lines = await served.read(lambda holdout: lines_shown(holdout, session.token, 5))
+    lines = await served.read(lambda holdout: lines_shown(holdout, session.token, 20))
     spent = service.tokens.spent(session.token)
     return rendered(
         "overview.html",
         session=session,
         dataset=dataset,
         facts=facts,
-        lines=lines,
+        lines=list(folded(lines)),
+        count=facts["answered"],
         kind=facts["kind"],
         spent=spent,
         drawn=can_draw() and not (facts["kind"] == "board" and session.token.role == "viewer"),
     )
 
 
-@dashboard.get("/data/{dataset}/ask")
-async def workbench(
-    dataset: str, service: Serving, session: Signed, question: str = ""
-) -> Response:
-    return await _workbench(dataset, service, session, {"question": question[:10_000]})
-
-
-@dashboard.post("/data/{dataset}/ask")
-async def put(
+@dashboard.get("/data/{dataset}/ledger")
+async def ledger_page(
     request: Request,
     dataset: str,
     service: Serving,
     session: Signed,
-    question: _Text = "",
-    verb: _Text = "ask",
-    number: _Text = "",
-    by: _Text = "",
-    half_width: _Text = "",
-    why: _Text = "",
-    key: _Text = "",
-    do: _Text = "preview",
-    accept_cost: _Text = "",
-    mark: _Text = "",
+    page: int = 1,
+    words: str = "",
+    status: str = "",
+    by: str = "",
 ) -> Response:
-    """Preview what a question costs, or ask it; a form that is sent again is told the same."""
-    require_own_form(request, session, mark)
-    form = {"question": question, "verb": verb, "number": number, "by": by, "why": why}
-    form |= {"half_width": half_width, "key": key}
-    facts: dict[str, Any] = {}
-    try:
-        served = service.served(dataset, session.token)
-        if session.token.role == "viewer":
-            raise rejection(403, "a viewer looks, and does not ask.")
-        caller = Caller(service, session.token, served)
-        asking = _asking(form, session, caller.own(key or None))
-        if do == "ask":
-            accepted = typed_count("accept_cost", accept_cost)
-            facts["reply"] = _shown(await caller.answer(asking, accepted))
-            form["key"] = ""
-        else:
-            facts["cost"] = await served.read(asking.cost_of)
-            facts["price"] = (await served.read(partial(price_of, [asking]))).questions
-    except (HoldfastError, Rejected) as error:
-        facts["problem"] = problem_of(error)
-        if isinstance(error, CostNotAccepted):
-            facts["price"] = error.questions
-    return await _workbench(dataset, service, session, form, **facts)
-
-
-@dashboard.get("/data/{dataset}/ledger")
-async def ledger_page(dataset: str, service: Serving, session: Signed, page: int = 1) -> Response:
+    """The ledger from the newest line on: all of it, or what somebody looks for."""
     served = service.served(dataset, session.token)
+    search = LedgerSearch(words[:200], status[:40], by[:100])
 
-    def read(holdout: Holdout) -> tuple[list[dict[str, Any]], int]:
+    def read(holdout: Holdout) -> tuple[list[dict[str, Any]], int, list[str]]:
         first = _LINES * (max(1, min(page, 10**6)) - 1)
-        return lines_shown(holdout, session.token, _LINES, first=first), len(holdout.ledger)
+        lines = lines_shown(holdout, session.token, _LINES + 1, first=first, search=search)
+        askers = {each.request.by for each in holdout.ledger if each.request.by}
+        hidden = session.token.role == "viewer"
+        return lines, len(holdout.ledger), [] if hidden else sorted(askers)
 
-    lines, count = await served.read(read)
+    lines, count, askers = await served.read(read)
     return rendered(
         "ledger.html",
         session=session,
         dataset=dataset,
         kind=await served.kind(),
-        lines=lines,
+        lines=list(folded(lines[:_LINES])),
         count=count,
         page=page,
-        pages=max(1, -(-count // _LINES)),
+        older=len(lines) > _LINES,
+        search=search,
+        askers=askers,
+        here_again=str(request.url.query),
     )
 
 
@@ -298,16 +290,18 @@ async def ledger_file(dataset: str, service: Serving, session: Signed) -> Respon
 
 
 @dashboard.get("/data/{dataset}/answers.svg")
-async def answers_picture(dataset: str, service: Serving, session: Signed) -> Response:
+async def answers_picture(
+    dataset: str, service: Serving, session: Signed, dark: bool = False
+) -> Response:
     """The newest answers with their intervals."""
 
-    def read(holdout: Holdout) -> tuple[list[Recorded], Terms]:
+    def read(holdout: Holdout) -> tuple[list[Recorded], Terms, Schema]:
         if veil_for(session.token, holdout).hides:
             raise rejection(403, "the picture names those who submitted; the standings do not.")
-        return list(holdout.ledger), holdout.opening.terms
+        return list(holdout.ledger), holdout.opening.terms, holdout.schema
 
-    lines, terms = await service.served(dataset, session.token).read(read)
-    return await svg_reply(lambda: answers_chart(dataset, lines[-_DRAWN:], terms))
+    lines, *declared = await service.served(dataset, session.token).read(read)
+    return await svg_reply(lambda: answers_chart(dataset, lines[-_DRAWN:], *declared), dark=dark)
 
 
 @dashboard.get("/data/{dataset}/promise")
@@ -392,26 +386,6 @@ async def revoke(
     return RedirectResponse("/tokens", 303)
 
 
-async def _workbench(
-    dataset: str, service: Service, session: PageSession, form: dict[str, str], **outcome: Any
-) -> Response:
-    served = service.served(dataset, session.token)
-    facts = await served.read(partial(dataset_told, reader=session.token))
-    blank = dict.fromkeys(("question", "verb", "number", "by", "half_width", "why", "key"), "")
-    fields = {**blank, **form, "key": form.get("key") or secrets.token_hex(16)}
-    problem: Problem | None = outcome.get("problem")
-    return rendered(
-        "workbench.html",
-        200 if problem is None else problem.status,
-        session=session,
-        dataset=dataset,
-        kind=await served.kind(),
-        facts=facts,
-        form=fields,
-        **{"reply": None, "cost": None, "price": 1, "problem": None, **outcome},
-    )
-
-
 def _tokens(service: Service, session: PageSession, **facts: Any) -> Response:
     _require_custodian(session)
     scope = session.token.dataset
@@ -429,34 +403,9 @@ def _tokens(service: Service, session: PageSession, **facts: Any) -> Response:
     )
 
 
-def _asking(form: Mapping[str, str], session: PageSession, key: str | None) -> Asking:
-    """What a form asks; empty fields say nothing."""
-    verb = form["verb"].removeprefix("gate ")
-    claim = {"check": "guess", "at most": "at_most", "at least": "at_least"}.get(verb)
-    if claim is not None and not form["number"].strip():
-        raise InvalidArgument("a claim needs a number: what you think it is.")
-    number = typed_number("number", form["number"]) if claim is not None else None
-    width = form["half_width"].strip()
-    return Asking(
-        question=form["question"],
-        by=tuple(each.strip() for each in form["by"].split(",") if each.strip()),
-        half_width=typed_number("half_width", width) if width else None,
-        why=form["why"].strip()[:1_000] or None,
-        asked_by=session.token.name,
-        request_key=key,
-        verb="ask" if claim is None else "gate" if form["verb"].startswith("gate ") else "check",
-        **({} if claim is None else {claim: number}),  # type: ignore[arg-type]
-    )
-
-
 def _require_custodian(session: PageSession) -> None:
     if session.token.role != "custodian":
         raise rejection(403, "this page is for custodians.")
-
-
-def _shown(reply: Reply) -> dict[str, Any]:
-    """A reply as a page shows it: one answer in words, or a table of them."""
-    return {"text": str(reply), "question": reply.question, "rows": group_rows(reply)}
 
 
 # The page of a leaderboard: its standings, and a form to submit a file.
@@ -512,13 +461,15 @@ async def _board(
         promise = Leaderboard.over(holdout).standings().promise
         return {"promise": promise, **board_shown(standings_told(holdout, session.token))}
 
-    facts = await service.served(dataset, session.token).read(read)
+    served = service.served(dataset, session.token)
+    facts = await served.read(read)
     return rendered(
         "board.html",
         200 if problem is None else problem.status,
         session=session,
         dataset=dataset,
         kind="board",
+        count=await served.read(lambda holdout: len(holdout.ledger)),
         facts=facts,
         told=standing,
         problem=problem,
@@ -552,6 +503,7 @@ async def show_gate(dataset: str, service: Serving, session: Signed) -> Response
         session=session,
         dataset=dataset,
         kind=await served.kind(),
+        count=await served.read(lambda holdout: len(holdout.ledger)),
         facts=await served.read(read),
     )
 
@@ -560,7 +512,6 @@ async def show_gate(dataset: str, service: Serving, session: Signed) -> Response
 
 
 planning = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
-_SLIDERS = Path(__file__).parent / "static" / "planner.js"
 
 
 @planning.get("/plan")
@@ -583,15 +534,10 @@ async def planner(
 
 @planning.get("/plan.svg")
 async def picture(
-    session: Signed, rows: str = "", questions: str = "", tolerance: str = ""
+    session: Signed, rows: str = "", questions: str = "", tolerance: str = "", dark: bool = False
 ) -> Response:
     del session  # anyone who is signed in may plan
-    return await svg_reply(lambda: plan_chart(_plan(rows, questions, tolerance)))
-
-
-@planning.get("/static/planner.js")
-async def sliders() -> Response:
-    return FileResponse(_SLIDERS, media_type="text/javascript")
+    return await svg_reply(lambda: plan_chart(_plan(rows, questions, tolerance)), dark=dark)
 
 
 def _plan(rows: str, questions: str, tolerance: str) -> Plan:

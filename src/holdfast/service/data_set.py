@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import threading
 import time
-from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -40,6 +38,8 @@ from holdfast.holdout.price import Cost
 from holdfast.holdout.request import NamedWidth
 from holdfast.ledger.backend import LedgerHome
 from holdfast.service.folder import Folder, Settings
+from holdfast.service.logs import log_failure
+from holdfast.service.metrics import Metrics
 from holdfast.service.pacing import Attempts
 from holdfast.service.problems import rejection
 from holdfast.service.tokens import Token, TokenStore
@@ -55,10 +55,10 @@ __all__ = [
     "Asking",
     "AskingVerb",
     "DatasetKind",
-    "Metrics",
     "Reply",
     "Served",
     "Service",
+    "Withdrawn",
     "dataset_kind",
     "run_in",
 ]
@@ -73,9 +73,23 @@ PICTURES = ThreadPoolExecutor(1, "pictures")  # alone, since what draws is loade
 BODIES = ThreadPoolExecutor(2, "bodies")  # what is long to read: columns, submissions
 
 
+class Withdrawn(asyncio.CancelledError):
+    """Nobody waits for a call any more, and it was not begun: nothing was asked or spent."""
+
+
 def run_in(pool: Executor, do: Callable[[], _T]) -> Awaitable[_T]:
     """What is done by a thread of a pool, while the event loop goes on."""
     return asyncio.get_running_loop().run_in_executor(pool, do)
+
+
+async def _awaited(future: Future[_T]) -> _T:
+    """What a thread comes to; withdrawn by who is cancelled before the thread has begun."""
+    try:
+        return await asyncio.wrap_future(future)
+    except asyncio.CancelledError:
+        if future.cancel():
+            raise Withdrawn from None
+        raise
 
 
 AskingVerb: TypeAlias = Literal["ask", "check", "gate"]
@@ -195,9 +209,10 @@ class _Call:
 class Served:
     """The data set of a name. All its methods but `close` are for the event loop."""
 
-    def __init__(self, name: str, home: LedgerHome, *, patience: float, most_waiting: int) -> None:
+    def __init__(self, name: str, home: LedgerHome, settings: Settings, metrics: Metrics) -> None:
         self.name = name
-        self._home, self._patience, self._most_waiting = home, patience, most_waiting
+        self._home, self._metrics = home, metrics
+        self._patience, self._most_waiting = settings.patience, settings.most_waiting
         self._asker = ThreadPoolExecutor(1, f"{home.stem} asks")
         self._reader = ThreadPoolExecutor(1, f"{home.stem} reads")
         self._guard = threading.Lock()
@@ -213,8 +228,9 @@ class Served:
             if len(self._waiting) >= self._most_waiting:
                 raise LedgerBusy("too many wait for this data set.")
             self._waiting.append(call)
+            self._metrics.waiting(self.name, len(self._waiting))
         self._asker.submit(self._answer_waiting)
-        return await asyncio.wrap_future(call.told)
+        return await _awaited(call.told)
 
     async def known(self, use: Callable[[Holdout], _T]) -> _T | None:
         """What takes no look at the rows; None if it takes one."""
@@ -230,7 +246,7 @@ class Served:
 
     async def ask(self, use: Callable[[Holdout], _T]) -> _T:
         """Do something with the holdout and its rows, when it is its turn."""
-        return await run_in(self._asker, lambda: self._used(use))
+        return await _awaited(self._asker.submit(lambda: self._used(use)))
 
     async def read(self, use: Callable[[Holdout], _T]) -> _T:
         """Do something with the ledger alone: what is free to know.
@@ -302,6 +318,7 @@ class Served:
                 (waiting if late else batch).append(call)
                 keys |= set() if key is None else {key}
             self._waiting = waiting
+            self._metrics.waiting(self.name, len(waiting))
         return [call for call in batch if call.told.set_running_or_notify_cancel()]
 
     def _used(self, use: Callable[[Holdout], _T]) -> _T:
@@ -328,7 +345,7 @@ class Served:
         """After trouble with files the next one opens them again, and compares the rows."""
         if not isinstance(reply, Exception) or isinstance(reply, FAULTS_OF_CALLS):
             return
-        _log.error("%s: %s", self._home.stem, type(reply).__name__)
+        log_failure(_log, self._home.stem, reply)
         if self._with_rows is not None:
             self._with_rows.close()
             self._with_rows = None
@@ -364,36 +381,6 @@ def _put_together(holdout: Holdout, calls: Sequence[_Call]) -> list[Reply | Exce
     return [replies[place] for place in range(len(calls))]
 
 
-# Counters of a worker, as Prometheus reads them: requests by route and status, no times.
-#
-# How long something took may tell of the rows, and what was asked is in the ledger; so only what
-# the outside saw anyway is counted.
-
-
-class Metrics:
-    """What was counted since the worker started."""
-
-    def __init__(self) -> None:
-        self._requests: Counter[tuple[str, str, int]] = Counter()
-
-    def count(self, method: str, route: str, status: int) -> None:
-        """One request, by the pattern of its address, not by the address."""
-        self._requests[method, route, status] += 1
-
-    def text(self) -> str:
-        """All counters in Prometheus' text format."""
-        lines = [
-            "# HELP holdfast_requests_total Requests answered by this worker.",
-            "# TYPE holdfast_requests_total counter",
-        ]
-        lines += [
-            f'holdfast_requests_total{{worker="{os.getpid()}",method="{method}",route="{route}",'
-            f'status="{status}"}} {count}'
-            for (method, route, status), count in sorted(self._requests.items())
-        ]
-        return "\n".join(lines) + "\n"
-
-
 # What a worker of the service holds: the folder, who may ask, and the data sets.
 
 
@@ -409,7 +396,7 @@ class Service:
     settings: Settings
     tokens: TokenStore
     key: SigningKey
-    metrics: Metrics = field(default_factory=Metrics)
+    metrics: Metrics
     failures: Attempts = field(
         default_factory=lambda: Attempts(_MOST_FAILURES, _WINDOW, time.monotonic)
     )
@@ -420,12 +407,14 @@ class Service:
     _guard: threading.Lock = field(default_factory=threading.Lock)
 
     @classmethod
-    def of(cls, path: Path, settings: Settings | None = None) -> Service:
-        """The service of a folder."""
+    def of(
+        cls, path: Path, settings: Settings | None = None, counts: Path | None = None
+    ) -> Service:
+        """The service of a folder; its workers count in the folder `counts`."""
         folder = Folder.made(path)
         used = settings or folder.settings()
         store = TokenStore(folder.tokens, folder.secret)
-        return cls(folder, used, store, folder.signing_key(used))
+        return cls(folder, used, store, folder.signing_key(used), Metrics(counts))
 
     def names_for(self, token: Token) -> list[str]:
         """The data sets that a token is for."""
@@ -439,13 +428,8 @@ class Service:
             raise rejection(404, "there is no data set of this name.")
         with self._guard:  # requests that find nobody serving it yet come in several threads
             if name not in self._served:
-                settings = self.settings
-                self._served[name] = Served(
-                    name,
-                    self.folder.home(name),
-                    patience=settings.patience,
-                    most_waiting=settings.most_waiting,
-                )
+                home = self.folder.home(name)
+                self._served[name] = Served(name, home, self.settings, self.metrics)
             return self._served[name]
 
     def require_scope(self, token: Token, dataset: str | None) -> None:

@@ -9,7 +9,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
-from typing import cast
+import time
+from typing import Any, cast
+from urllib.parse import quote
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -18,6 +20,7 @@ from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 from holdfast.service.access import client_of
 from holdfast.service.data_set import Service
+from holdfast.service.logs import log_failure
 from holdfast.service.problems import Rejected, problem_reply, rejection
 from holdfast.service.sessions import SignedOut, session_of
 
@@ -25,6 +28,7 @@ __all__ = ["CONTENT_POLICY", "Edge", "PromptConnection"]
 
 
 _log = logging.getLogger("holdfast.service")
+_access = logging.getLogger("holdfast.access")
 
 CONTENT_POLICY = (
     "default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'self'; "
@@ -32,6 +36,7 @@ CONTENT_POLICY = (
 )
 # What may be long: files, and JSON, which is read as one piece and keeps everybody waiting.
 _FILES, _LISTS = ("/columns/file", "/board/file"), ("/columns", "/board")
+_MOUNTED = "/mcp"  # which answers every method by itself
 # As they are sent: every reply carries them.
 _HEADERS = tuple(
     (name.encode(), value.encode())
@@ -57,7 +62,9 @@ class Edge:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        status = 0
+        status, began, received = 0, time.monotonic(), scope
+        if scope["method"] == "HEAD" and not scope["path"].startswith(_MOUNTED):
+            scope = {**scope, "method": "GET"}  # every page is read the same way
 
         async def sent(message: Message) -> None:
             nonlocal status
@@ -66,6 +73,8 @@ class Edge:
                 headers = message["headers"] = list(message["headers"])
                 names = {name.lower() for name, _ in headers}
                 headers += [each for each in _HEADERS if each[0] not in names]
+            elif received["method"] == "HEAD":
+                message = {**message, "body": b""}
             await send(message)
 
         try:
@@ -74,12 +83,27 @@ class Edge:
             await self._app(scope, _limited(receive, limit), sent)
         except Exception as error:
             if not isinstance(error, Rejected):
-                _log.error("%s in %s", type(error).__name__, _route(scope))
+                log_failure(_log, _route(scope), error)
             if not status:
                 await problem_reply(error)(scope, receive, sent)
         finally:
-            self._service.metrics.count(_method(scope), _route(scope), status)
-            _log.info("%s %s %d", _method(scope), _route(scope), status)
+            self._service.metrics.request(_method(received), _route(scope), status)
+            if _access.isEnabledFor(logging.INFO):
+                self._log_access(scope, _method(received), status, time.monotonic() - began)
+
+    def _log_access(self, scope: Scope, method: str, status: int, seconds: float) -> None:
+        """One line of the access log: who, from where, to which address, and what it came to."""
+        token = scope.get("state", {}).get("token")
+        facts: dict[str, Any] = {
+            "client": client_of(Request(scope), self._service),
+            "token": None if token is None else token.name,
+            "method": method,
+            "path": quote(scope["path"]),
+            "status": status,
+            "seconds": round(seconds, 3),
+        }
+        words = ["-" if each is None else each for each in facts.values()]
+        _access.info("%s %s %s %s %d %.3f", *words, extra={"facts": facts})
 
     def _limit(self, scope: Scope) -> int:
         """Columns are long; nobody is listened to for so long but those who may bring them.

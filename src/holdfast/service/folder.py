@@ -24,6 +24,7 @@ from holdfast.ledger.backend import LedgerHome
 from holdfast.ledger.secret import SECRET_BYTES
 from holdfast.ledger.side_files import sync_folder, write_new
 from holdfast.ledger.store import home_of
+from holdfast.service.logs import LOG_FORMATS, LOG_LEVELS, LogFormat, LogLevel
 
 if TYPE_CHECKING:
     from holdfast.certificate.signing import SigningKey
@@ -49,8 +50,9 @@ class Settings:
     request waits for another program that holds the ledger. A request may have `largest_request`
     bytes, one with a list of values `largest_list`, one with a file `largest_column`, and so many
     may wait for a data set as `most_waiting` says. Certificates are signed for `person` and
-    `organisation`. Of what `trusted_proxies` (addresses or networks) say of those who sent a
-    request through them, the last is believed.
+    `organisation`. A log of `log_level` info has a line for every request. When told to stop, the
+    service has `graceful_timeout` seconds for what it is doing. Of what `trusted_proxies`
+    (addresses or networks) say of those who sent a request through them, the last is believed.
     """
 
     host: str = "127.0.0.1"
@@ -64,6 +66,9 @@ class Settings:
     most_waiting: int = 1_000
     person: str = ""
     organisation: str = ""
+    log_level: LogLevel = "warning"
+    log_format: LogFormat = "text"
+    graceful_timeout: float = 8.0
     trusted_proxies: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -76,6 +81,9 @@ class Settings:
         require.integer_between("workers", self.workers, 1, 64)
         require.between("release_step", self.release_step, 0.0, 60.0)
         require.between("patience", self.patience, 0.0, 3600.0)
+        require.one_of("log_level", LOG_LEVELS, self.log_level)
+        require.one_of("log_format", LOG_FORMATS, self.log_format)
+        require.between("graceful_timeout", self.graceful_timeout, 1.0, 3600.0)
         for name in ("largest_request", "largest_list", "largest_column", "most_waiting"):
             require.positive_integer(name, getattr(self, name))
 

@@ -22,15 +22,20 @@ def step_after(elapsed: float, step: float) -> float:
 
 
 class OnTheStep:
-    """Whatever is done inside is over at a step of time after it began; 0 is no step."""
+    """Whatever is done inside is over at a step of time after it began; 0 is no step.
 
-    def __init__(self, step: float) -> None:
-        self._step, self._began = step, 0.0
+    `failed` is told of what went wrong inside.
+    """
+
+    def __init__(self, step: float, failed: Callable[[BaseException], None] | None = None) -> None:
+        self._step, self._began, self._failed = step, 0.0, failed
 
     async def __aenter__(self) -> None:
         self._began = asyncio.get_running_loop().time()
 
-    async def __aexit__(self, *_: object) -> None:
+    async def __aexit__(self, _: object, error: BaseException | None, __: object) -> None:
+        if error is not None and self._failed is not None:
+            self._failed(error)
         if self._step:
             elapsed = asyncio.get_running_loop().time() - self._began
             await asyncio.sleep(step_after(elapsed, self._step) - elapsed)

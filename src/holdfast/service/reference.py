@@ -31,7 +31,10 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class RestOperation:
-    """One operation: `caller` says who may call it, `statuses` how it may reply."""
+    """One operation: `caller` says who may call it, `statuses` how it may reply.
+
+    `reply` has the fields of what it replies, or the kinds of files.
+    """
 
     method: str
     path: str
@@ -39,6 +42,7 @@ class RestOperation:
     caller: str
     fields: tuple[Field, ...]
     statuses: tuple[int, ...]
+    reply: str
 
 
 def operations_of(app: FastAPI) -> dict[str, list[RestOperation]]:
@@ -55,6 +59,7 @@ def operations_of(app: FastAPI) -> dict[str, list[RestOperation]]:
                 _caller(operation),
                 (*_parameters(operation, schemas), *_of_body(operation, schemas)),
                 tuple(sorted(map(int, operation["responses"]))),
+                _reply(operation, schemas),
             )
             by_tag.setdefault(operation["tags"][0], []).append(entry)
     return by_tag
@@ -83,6 +88,27 @@ def _of_body(operation: dict[str, Any], schemas: dict[str, Any]) -> Iterator[Fie
     for name, each in schema.get("properties", {}).items():
         needed = name in schema.get("required", [])
         yield Field(name, "body", _type(each, schemas), needed, each.get("description", ""))
+
+
+def _reply(operation: dict[str, Any], schemas: dict[str, Any]) -> str:
+    """What an operation replies with when nothing is wrong, in words."""
+    content = operation["responses"][min(operation["responses"])].get("content", {})
+    told = [_told(each["schema"], schemas) or kind for kind, each in content.items()]
+    return " or ".join(told)
+
+
+def _told(schema: dict[str, Any], schemas: dict[str, Any]) -> str:
+    """The names of fields; of a list of records also theirs."""
+    schema = _resolved(schema, schemas)
+    if "anyOf" in schema:
+        return "; or ".join(_told(each, schemas) for each in schema["anyOf"])
+    named = []
+    for name, each in schema.get("properties", {}).items():
+        own = _told(each.get("items", {}), schemas)
+        left_out = name not in schema.get("required", ())
+        facts = [*(["may be left out"] if left_out else []), *([f"each: {own}"] if own else [])]
+        named.append(f"`{name}` ({'; '.join(facts)})" if facts else f"`{name}`")
+    return ", ".join(named)
 
 
 def _resolved(schema: dict[str, Any], schemas: dict[str, Any]) -> dict[str, Any]:

@@ -35,9 +35,40 @@ from holdfast.service.access import (
     veil_for,
 )
 from holdfast.service.client import carried_budget, carried_recorded
-from holdfast.service.data_set import BODIES, REPORTS, Asking, AskingVerb, Reply, Served, run_in
+from holdfast.service.data_set import (
+    BODIES,
+    REPORTS,
+    Asking,
+    AskingVerb,
+    Reply,
+    Served,
+    Service,
+    run_in,
+)
 from holdfast.service.pacing import OnTheStep
 from holdfast.service.problems import JsonReply, problem_of, problems
+from holdfast.service.replies import (
+    AnswerReply,
+    AnyReply,
+    AuditReply,
+    BatchReply,
+    BoardReply,
+    BudgetReply,
+    ColumnReply,
+    ColumnsReply,
+    CostReply,
+    DatasetReply,
+    DatasetsReply,
+    GrantedReply,
+    KeyReply,
+    LedgerReply,
+    MeReply,
+    PlanReply,
+    StandingReply,
+    TokenReply,
+    TokensReply,
+    file_reply,
+)
 from holdfast.service.tokens import Token, expiry_of, said_digest
 from holdfast.service.uploads import Upload
 from holdfast.service.wire import (
@@ -73,7 +104,7 @@ _Details = Annotated[
 _MOST_LINES = 1_000
 
 
-@rest.get("/me", tags=["tokens"])
+@rest.get("/me", tags=["tokens"], response_model=MeReply)
 async def me(service: Serving, token: AsAnyone) -> Any:
     """Who the token says you are, and what is left of its cap."""
     spent = service.tokens.spent(token)
@@ -81,7 +112,7 @@ async def me(service: Serving, token: AsAnyone) -> Any:
     return JsonReply({**token.to_dict(), "spent": spent, "left": remaining})
 
 
-@rest.get("/datasets", tags=["data sets"])
+@rest.get("/datasets", tags=["data sets"], response_model=DatasetsReply)
 async def datasets(service: Serving, token: AsAnyone) -> Any:
     """The data sets that the token is for."""
     listed = []
@@ -94,7 +125,7 @@ async def datasets(service: Serving, token: AsAnyone) -> Any:
     return JsonReply({"datasets": listed})
 
 
-@rest.get("/datasets/{dataset}", tags=["data sets"])
+@rest.get("/datasets/{dataset}", tags=["data sets"], response_model=DatasetReply)
 async def dataset(served: Dataset, token: AsAnyone, details: _Details = False) -> Any:
     """Columns, bounds, design, and what is promised. No row is ever shown."""
     return JsonReply(await served.read(partial(dataset_told, reader=token, details=details)))
@@ -106,7 +137,9 @@ def _route(path: str, handler: Callable[..., Any], body: type[BaseModel], **word
     rest.post(f"/datasets/{{dataset}}/{path}", tags=["asking"], **words)(handler)
 
 
-def _route_verb(verb: AskingVerb, body_type: type[VerbBody], meaning: str) -> None:
+def _route_verb(
+    verb: AskingVerb, body_type: type[VerbBody], meaning: str, reply: Any = AnyReply
+) -> None:
     async def put(
         body: VerbBody, caller: Asker, key: CallKey = None, details: _Details = False
     ) -> Any:
@@ -114,7 +147,7 @@ def _route_verb(verb: AskingVerb, body_type: type[VerbBody], meaning: str) -> No
         return await _replied(await caller.answer(asking, body.accepted_cost), details)
 
     put.__name__, put.__doc__ = verb, meaning
-    _route(verb, put, body_type, responses=_ASKS)
+    _route(verb, put, body_type, response_model=reply, responses=_ASKS)
 
 
 async def _replied(reply: Reply, details: bool) -> JsonReply:
@@ -129,7 +162,10 @@ _route_verb(
 )
 _route_verb("check", CheckBody, "Is it about this? Almost free when confirmed.")
 _route_verb(
-    "gate", GateBody, "Is it shown to be better? *Not shown* says nothing, and is nearly free."
+    "gate",
+    GateBody,
+    "Is it shown? *Not shown* leaves it open, and costs almost nothing.",
+    AnswerReply,
 )
 
 
@@ -159,7 +195,7 @@ async def batch(
     return await run_in(BODIES, lambda: JsonReply(told(answers, details=details)))
 
 
-_route("batch", batch, BatchBody, responses=_ASKS)
+_route("batch", batch, BatchBody, response_model=BatchReply, responses=_ASKS)
 
 
 async def cost(body: VerbBody, caller: Asker) -> Any:
@@ -173,10 +209,10 @@ async def cost(body: VerbBody, caller: Asker) -> Any:
     return JsonReply(await caller.served.read(priced))
 
 
-_route("cost", cost, CostBody, responses=problems(409, 410))
+_route("cost", cost, CostBody, response_model=CostReply, responses=problems(409, 410))
 
 
-@rest.get("/datasets/{dataset}/budget", tags=["data sets"])
+@rest.get("/datasets/{dataset}/budget", tags=["data sets"], response_model=BudgetReply)
 async def budget(served: Dataset, details: _Details = False) -> Any:
     """What is left, after everything that anybody has asked, and what is promised."""
     remaining = await served.read(lambda holdout: holdout.budget)
@@ -184,7 +220,7 @@ async def budget(served: Dataset, details: _Details = False) -> Any:
     return JsonReply({**remaining.to_dict(), "text": str(remaining), **more})
 
 
-@rest.get("/datasets/{dataset}/ledger", tags=["data sets"])
+@rest.get("/datasets/{dataset}/ledger", tags=["data sets"], response_model=LedgerReply)
 async def ledger(
     served: Dataset,
     token: AsAnyone,
@@ -196,10 +232,10 @@ async def ledger(
 
     def page(holdout: Holdout) -> dict[str, Any]:
         view = holdout.ledger
-        lines = [line for line in view.to_dicts() if (line["number"] or 0) > after][: limit + 1]
-        more = len(lines) > limit
-        visible = ledger_told(lines[:limit], token, holdout)
-        carried = _carried(view, visible, token) if details else {}
+        found = view.page(after, limit + 1)  # one more, if there is one
+        shown, more = found.page(after, limit), len(found) > limit
+        visible = ledger_told(shown.to_dicts(), token, holdout)
+        carried = _carried(shown, token) if details else {}
         return {
             "lines": visible,
             "next": visible[-1]["number"] if more else None,
@@ -210,7 +246,12 @@ async def ledger(
     return JsonReply(await served.read(page))
 
 
-@rest.get("/datasets/{dataset}/ledger.csv", tags=["data sets"], response_class=Response)
+@rest.get(
+    "/datasets/{dataset}/ledger.csv",
+    tags=["data sets"],
+    response_class=Response,
+    responses=file_reply("text/csv"),
+)
 async def ledger_csv(served: Dataset, token: AsAnyone) -> Any:
     """The whole ledger as CSV, parts under what they are parts of."""
 
@@ -220,7 +261,7 @@ async def ledger_csv(served: Dataset, token: AsAnyone) -> Any:
     return Response(csv_of(await served.read(lines)), media_type="text/csv; charset=utf-8")
 
 
-@rest.get("/plan", tags=["planning"], responses=problems(409))
+@rest.get("/plan", tags=["planning"], response_model=PlanReply, responses=problems(409))
 async def plan(
     token: AsAnyone,
     rows: Annotated[int | None, Query(ge=2, le=10**12, description="Rows of the table.")] = None,
@@ -251,12 +292,10 @@ async def plan(
     return JsonReply({**plan_made.to_dict(), "text": str(plan_made)})
 
 
-def _carried(view: LedgerView, visible: list[dict[str, Any]], token: Token) -> dict[str, Any]:
+def _carried(page: LedgerView, token: Token) -> dict[str, Any]:
     """The lines of a page and their looks, whole; a viewer does not learn who asked."""
-    numbers = {line["number"] for line in visible}
-    lines = [line for line in view if line.number in numbers]
-    mine = {look for line in lines for look in (line.look, *line.parts)}
-    looks = [look for look in view.looks if look.look in mine]
+    mine = {look for line in page for look in (line.look, *line.parts)}
+    looks = [look for look in page.looks if look.look in mine]
 
     def carried(recorded: Recorded) -> dict[str, Any]:
         body = carried_recorded(recorded)
@@ -264,7 +303,7 @@ def _carried(view: LedgerView, visible: list[dict[str, Any]], token: Token) -> d
             body["request"]["by"] = None
         return body
 
-    return {"details": {"lines": list(map(carried, lines)), "looks": list(map(carried, looks))}}
+    return {"details": {"lines": list(map(carried, page)), "looks": list(map(carried, looks))}}
 
 
 # REST: what custodians do, and the columns that analysts bring, under /api/v1.
@@ -280,7 +319,7 @@ _OTHER_DATA = (
 _Which = Annotated[str, PathField(description="The ID of a token, or its name.")]
 
 
-@custody.get("/datasets/{dataset}/columns", tags=["columns"])
+@custody.get("/datasets/{dataset}/columns", tags=["columns"], response_model=ColumnsReply)
 async def columns(served: Dataset, token: AsAnyone) -> Any:
     """The columns that were attached."""
 
@@ -294,6 +333,7 @@ async def columns(served: Dataset, token: AsAnyone) -> Any:
 @custody.post(
     "/datasets/{dataset}/columns",
     tags=["columns"],
+    response_model=ColumnReply,
     responses=problems(410, 413),
     openapi_extra=described_body(ColumnBody),
 )
@@ -309,7 +349,12 @@ async def attach(caller: Asker, body: _ColumnBody, key: CallKey = None) -> Any:
     return await _attached(caller, put, body, key)
 
 
-@custody.post("/datasets/{dataset}/columns/file", tags=["columns"], responses=problems(410, 413))
+@custody.post(
+    "/datasets/{dataset}/columns/file",
+    tags=["columns"],
+    response_model=ColumnReply,
+    responses=problems(410, 413),
+)
 async def attach_file(
     caller: Asker,
     name: Annotated[
@@ -368,7 +413,7 @@ async def _require_columns(served: Served) -> None:
         raise InvalidArgument("this is a leaderboard; submit predictions to it: POST .../board.")
 
 
-@custody.get("/datasets/{dataset}/audit", tags=["custody"])
+@custody.get("/datasets/{dataset}/audit", tags=["custody"], response_model=AuditReply)
 async def audit(dataset: str, service: Serving, served: Dataset, token: AsCustodian) -> Any:
     """The chain, every interval derived again from the ledger alone, and the data."""
     del token
@@ -390,7 +435,12 @@ async def audit(dataset: str, service: Serving, served: Dataset, token: AsCustod
     )
 
 
-@custody.get("/datasets/{dataset}/certificate", tags=["custody"], response_class=Response)
+@custody.get(
+    "/datasets/{dataset}/certificate",
+    tags=["custody"],
+    response_class=Response,
+    responses=file_reply("text/html", "application/json"),
+)
 async def certificate(
     service: Serving,
     served: Dataset,
@@ -404,14 +454,14 @@ async def certificate(
     return await certificate_file(served, service.key, form)
 
 
-@custody.get("/key", tags=["custody"])
+@custody.get("/key", tags=["custody"], response_model=KeyReply)
 async def public_key(service: Serving) -> Any:
     """The public key with which certificates of this service are signed; for everybody."""
     key = service.key
     return JsonReply({"key": key.public, "person": key.person, "organisation": key.organisation})
 
 
-@custody.get("/tokens", tags=["tokens"])
+@custody.get("/tokens", tags=["tokens"], response_model=TokensReply)
 async def tokens(service: Serving, token: AsCustodian) -> Any:
     """Every token that was made: who, what for, and how much is spent."""
     visible = [each for each in service.tokens.all() if token.dataset in (None, each.dataset)]
@@ -421,7 +471,13 @@ async def tokens(service: Serving, token: AsCustodian) -> Any:
     return JsonReply({"tokens": facts})
 
 
-@custody.post("/tokens", tags=["tokens"], status_code=201, responses=problems(413))
+@custody.post(
+    "/tokens",
+    tags=["tokens"],
+    status_code=201,
+    response_model=GrantedReply,
+    responses=problems(413),
+)
 async def create_token(
     body: TokenBody, service: Serving, token: AsCustodian, key: CallKey = None
 ) -> Any:
@@ -439,13 +495,33 @@ async def create_token(
     return JsonReply(granted.to_dict(), 201)
 
 
-@custody.delete("/tokens/{which}", tags=["tokens"])
+@custody.delete("/tokens/{which}", tags=["tokens"], response_model=TokenReply)
 async def revoke_token(which: _Which, service: Serving, token: AsCustodian) -> Any:
     """Revoke a token by its ID or name, on every worker, from the next request on."""
-    by_id = {each.id: each for each in service.tokens.all() if which in (each.id, each.name)}
-    for each in by_id.values():
-        service.require_scope(token, each.dataset)
+    _require_own(which, service, token)
     return JsonReply(service.tokens.revoke(which).to_dict())
+
+
+@custody.post("/tokens/{which}/rotate", tags=["tokens"], response_model=GrantedReply)
+async def rotate_token(
+    which: _Which,
+    service: Serving,
+    token: AsCustodian,
+    overlap: Annotated[
+        str | None,
+        Query(max_length=10, description="How long the old secret is taken, too: 12h or 45m."),
+    ] = None,
+) -> Any:
+    """Give a token another secret, which is shown in this reply; caps and spending stay."""
+    _require_own(which, service, token)
+    return JsonReply(service.tokens.rotate(which, expiry_of(overlap)).to_dict())
+
+
+def _require_own(which: str, service: Service, token: Token) -> None:
+    """Refuse tokens that are not a custodian's to change."""
+    for each in service.tokens.all():
+        if which in (each.id, each.name):
+            service.require_scope(token, each.dataset)
 
 
 # REST: the leaderboard of a data set that is one, under /api/v1; and what pages show of it.
@@ -482,7 +558,7 @@ class SubmissionBody(BaseModel):
 _SubmissionBody = Annotated[SubmissionBody, Depends(long_body(SubmissionBody))]
 
 
-@board_rest.get("/datasets/{dataset}/board", tags=["board"])
+@board_rest.get("/datasets/{dataset}/board", tags=["board"], response_model=BoardReply)
 async def standings(served: Dataset, token: AsAnyone) -> Any:
     """The standings: ranks as far as they were shown, with intervals that are true together."""
     return JsonReply(await served.read(lambda holdout: standings_told(holdout, token)))
@@ -491,6 +567,7 @@ async def standings(served: Dataset, token: AsAnyone) -> Any:
 @board_rest.post(
     "/datasets/{dataset}/board",
     tags=["board"],
+    response_model=StandingReply,
     responses=_LOOKS,
     openapi_extra=described_body(SubmissionBody),
 )
@@ -506,7 +583,12 @@ async def submit_values(caller: Asker, body: _SubmissionBody, key: CallKey = Non
     return await _submitted(caller, put, digest, key)
 
 
-@board_rest.post("/datasets/{dataset}/board/file", tags=["board"], responses=_LOOKS)
+@board_rest.post(
+    "/datasets/{dataset}/board/file",
+    tags=["board"],
+    response_model=StandingReply,
+    responses=_LOOKS,
+)
 async def submit_a_file(
     caller: Asker,
     file: Annotated[UploadFile, File(description="A prediction for every item.")],
@@ -541,7 +623,12 @@ async def _submitted(
     return JsonReply(await caller.once(key, sent, work))
 
 
-@board_rest.post("/datasets/{dataset}/board/final", tags=["board"], responses=_LOOKS)
+@board_rest.post(
+    "/datasets/{dataset}/board/final",
+    tags=["board"],
+    response_model=BoardReply,
+    responses=_LOOKS,
+)
 async def end_board(
     service: Serving, served: Dataset, token: AsCustodian, key: CallKey = None
 ) -> Any:

@@ -8,6 +8,7 @@ import os
 import signal
 import socket
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import AsyncIterator, Callable
@@ -21,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast import require
 from holdfast.errors import LedgerUnavailable
 from holdfast.service.folder import Folder, Settings
+from holdfast.service.logs import start_logging
 from holdfast.service.tokens import Granted, TokenStore
 
 if TYPE_CHECKING:
@@ -36,8 +38,8 @@ CONNECTIONS = "holdfast.service.edge:PromptConnection"
 # Seconds after which a thread lets another one go on. A free read changes threads some ten times:
 # with Python's own 5 ms it would wait for each of them while another one reads long questions.
 _TURN = 0.001
-# Seconds that a worker has when it is told to stop: for replies, and then for scans of the rows.
-_LAST_REPLIES, _LAST_SCANS = 5, 3.0
+# What a worker has of its time to stop for replies; the rest is for scans of the rows.
+_REPLIES = 0.625
 
 
 def first_token(folder: Folder) -> Granted | None:
@@ -85,20 +87,23 @@ def run(folder: Folder, settings: Settings, app: str = "holdfast.service.running
         for library in ("fastapi", "jinja2", "python_multipart"):  # which the workers need
             import_module(library)
 
-    os.environ[_WORKER] = json.dumps({"folder": str(folder.path), "settings": asdict(settings)})
-    uvicorn.run(
-        app,
-        factory=True,
-        http=CONNECTIONS,
-        host=settings.host,
-        port=settings.port,
-        workers=settings.workers,
-        access_log=False,
-        log_level="warning",
-        server_header=False,
-        proxy_headers=False,
-        timeout_graceful_shutdown=_LAST_REPLIES,
-    )
+    start_logging(settings.log_level, settings.log_format)
+    with tempfile.TemporaryDirectory(prefix="holdfast-", ignore_cleanup_errors=True) as counts:
+        handed_over = {"folder": str(folder.path), "settings": asdict(settings), "counts": counts}
+        os.environ[_WORKER] = json.dumps(handed_over)
+        uvicorn.run(
+            app,
+            factory=True,
+            http=CONNECTIONS,
+            host=settings.host,
+            port=settings.port,
+            workers=settings.workers,
+            access_log=False,
+            log_config=None,
+            server_header=False,
+            proxy_headers=False,
+            timeout_graceful_shutdown=max(1, int(_REPLIES * settings.graceful_timeout)),
+        )
 
 
 def worker(mount: Callable[[FastAPI, Service], None] | None = None) -> FastAPI:
@@ -107,11 +112,15 @@ def worker(mount: Callable[[FastAPI, Service], None] | None = None) -> FastAPI:
     from holdfast.service.data_set import Service
 
     handed_over = json.loads(os.environ[_WORKER])
-    service = Service.of(Path(handed_over["folder"]), Settings(**handed_over["settings"]))
+    settings = Settings(**handed_over["settings"])
+    start_logging(settings.log_level, settings.log_format)
+    counts = handed_over.get("counts")
+    service = Service.of(Path(handed_over["folder"]), settings, counts and Path(counts))
     app = app_of(service)
     if mount is not None:
         mount(app, service)
-    app.router.lifespan_context = partial(_ending_in_time, app.router.lifespan_context)
+    scans = (1 - _REPLIES) * settings.graceful_timeout
+    app.router.lifespan_context = partial(_ending_in_time, app.router.lifespan_context, scans)
     ask_one_of_each()
     gc.freeze()  # all that is loaded stays; to look for garbage in it is what a request waits for
     sys.setswitchinterval(_TURN)
@@ -119,7 +128,9 @@ def worker(mount: Callable[[FastAPI, Service], None] | None = None) -> FastAPI:
 
 
 @asynccontextmanager
-async def _ending_in_time(outer: Callable[[FastAPI], Any], app: FastAPI) -> AsyncIterator[Any]:
+async def _ending_in_time(
+    outer: Callable[[FastAPI], Any], seconds: float, app: FastAPI
+) -> AsyncIterator[Any]:
     """What is being asked at the end is finished, unless that takes too long.
 
     Then the process ends under it: what was reserved is in the ledger, and is finished by whoever
@@ -127,7 +138,7 @@ async def _ending_in_time(outer: Callable[[FastAPI], Any], app: FastAPI) -> Asyn
     """
 
     def end() -> None:
-        time.sleep(_LAST_SCANS)
+        time.sleep(seconds)
         os._exit(128 + signal.SIGTERM)
 
     async with outer(app) as state:

@@ -1,8 +1,9 @@
-"""Sessions of the pages: a sealed cookie that says whose token was shown.
+"""Sessions of the pages: a sealed cookie that names a session, which is kept beside the tokens.
 
 The cookie is not the token, is not read by scripts, and is sent to this site's own pages alone. The
-token is looked up at every request, so a session ends when its token does. Every form carries a
-mark that only this session's pages have, and is taken from this site's pages alone.
+session is looked up at every request: it is over when somebody signs out, whoever has a copy of the
+cookie, and when its token is revoked or rotated. Every form carries a mark that only this session's
+pages have, and is taken from this site's pages alone.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ __all__ = [
 
 _COOKIE = "holdfast_session"
 _LASTS = 12 * 3600  # seconds
-_SEAL, _MARK = "holdfast session/1", "holdfast form/1"
+_SEAL, _MARK = "holdfast session/2", "holdfast form/1"
 
 
 class SignedOut(Exception):
@@ -51,27 +52,34 @@ class PageSession:
 
 def session_of(request: Request, service: Service) -> PageSession:
     """Who is signed in; or nobody."""
-    cookie = request.cookies.get(_COOKIE, "")
-    text, _, seal = cookie.rpartition(".")
-    secret = service.folder.secret
-    if not hmac.compare_digest(seal.encode(), keyed(secret, _SEAL, text).encode()):
-        raise SignedOut
-    token_id, until, _ = text.split(".")
-    token = service.tokens.in_force(token_id) if int(until) > time.time() else None
+    session, secret = _session_id(request, service), service.folder.secret
+    token = None if session is None else service.tokens.session_token(session)
     if token is None:
         raise SignedOut
-    return PageSession(token, keyed(secret, _MARK, cookie))
+    request.state.token = token
+    return PageSession(token, keyed(secret, _MARK, request.cookies[_COOKIE]))
+
+
+def _session_id(request: Request, service: Service) -> str | None:
+    """The session that the cookie of a request names, if its seal is ours."""
+    session, _, seal = request.cookies.get(_COOKIE, "").rpartition(".")
+    sealed = keyed(service.folder.secret, _SEAL, session)
+    return session if hmac.compare_digest(seal.encode(), sealed.encode()) else None
 
 
 def start_session(reply: Response, request: Request, service: Service, token: Token) -> None:
     """Sign somebody in."""
-    text = f"{token.id}.{int(time.time()) + _LASTS}.{secrets.token_hex(8)}"
-    value = f"{text}.{keyed(service.folder.secret, _SEAL, text)}"
+    session = secrets.token_hex(16)
+    service.tokens.start_session(session, token, int(time.time()) + _LASTS)
+    value = f"{session}.{keyed(service.folder.secret, _SEAL, session)}"
     reply.set_cookie(_COOKIE, value, max_age=_LASTS, **_how(request, service))
 
 
 def end_session(reply: Response, request: Request, service: Service) -> None:
-    """Sign somebody out."""
+    """Sign somebody out, wherever the cookie was copied to."""
+    session = _session_id(request, service)
+    if session is not None:
+        service.tokens.end_session(session)
     reply.delete_cookie(_COOKIE, **_how(request, service))
 
 

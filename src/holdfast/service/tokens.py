@@ -15,6 +15,7 @@ import re
 import secrets
 import sqlite3
 import threading
+import time
 from base64 import urlsafe_b64encode
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -56,9 +57,14 @@ _SCHEMA = (
     "(token, key)) STRICT, WITHOUT ROWID",
     "CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, asked TEXT NOT NULL, reply TEXT "
     "NOT NULL) STRICT, WITHOUT ROWID",
+    "CREATE TABLE IF NOT EXISTS rotated (id TEXT PRIMARY KEY, hash TEXT NOT NULL, until TEXT NOT "
+    "NULL) STRICT, WITHOUT ROWID",
+    "CREATE TABLE IF NOT EXISTS sessions (id TEXT PRIMARY KEY, token TEXT NOT NULL, until INTEGER "
+    "NOT NULL) STRICT, WITHOUT ROWID",
 )
 _COLUMNS = "id, name, role, dataset, questions, share, created, expires, revoked"
 _SHOWN = f"SELECT hash, {_COLUMNS} FROM tokens WHERE id = ?"
+_ROTATED = "SELECT hash, until FROM rotated WHERE id = ?"
 _SPENT = "SELECT COALESCE(SUM(questions), 0) FROM calls WHERE token = ?"
 _TAKEN = (
     "SELECT COALESCE(SUM(questions), 0), COALESCE(SUM(nats), 0.0), COALESCE(SUM(looks), 0) FROM "
@@ -209,10 +215,7 @@ class TokenStore:
         if share is not None and not 0.0 < (share := require.finite("share", share)) <= 1.0:
             raise InvalidArgument(f"share is {share!r}; it must be above 0 and at most 1.")
         content = secrets.token_bytes(40) if key is None else self._drawn(key)
-        token_id, secret = (
-            content[:8].hex(),
-            urlsafe_b64encode(content[8:]).decode().rstrip("="),
-        )
+        token_id, secret = content[:8].hex(), _secret_text(content[8:])
         text = f"hf_{token_id}_{secret}"
         wanted = (name, role, dataset, questions, share)
         with self._guard, plainly(self._path):
@@ -237,9 +240,17 @@ class TokenStore:
             return None
         token_id, secret = shape.groups()
         stored, token = self._kept(token_id)
-        if not hmac.compare_digest(self._hashed(secret), stored):
+        shown = self._hashed(secret)
+        if not hmac.compare_digest(shown, stored) and not self._is_rotated(token_id, shown):
             return None
         return self._unless_over(token)
+
+    def _is_rotated(self, token_id: str, shown: str) -> bool:
+        """Whether it is the secret that a token had before, while both are taken."""
+        with self._looking, plainly(self._path):
+            row = self._shown.execute(_ROTATED, (token_id,)).fetchone()
+        stored, until = row or (_NOBODY, "")
+        return hmac.compare_digest(shown, stored) and until > _now()
 
     def in_force(self, token_id: str) -> Token | None:
         """The token of an ID, unless it is expired or revoked."""
@@ -267,15 +278,54 @@ class TokenStore:
 
     def revoke(self, which: str) -> Token:
         """Revoke a token by its name or ID, for good."""
-        with self._guard, plainly(self._path):
-            token = self._found("id = ? OR name = ?", which, which)
-            if token is None:
-                raise InvalidArgument(
-                    f"there is no token {which[:_LONGEST_NAME]!r}; `holdfast token list` names all."
-                )
+        with self._written():
+            token = self._named(which)
             if token.revoked is None:
                 self._revoke(token.id)
             return self._found("id = ?", token.id) or token
+
+    def rotate(self, which: str, overlap: str | None = None) -> Granted:
+        """Give a token another secret: whose it is, its caps and what it spent stay as they are.
+
+        The old secret is taken until the time `overlap`, or no more; its sessions end.
+        """
+        secret = _secret_text(secrets.token_bytes(32))
+        with self._written() as connection:
+            token = self._named(which)
+            if self._unless_over(token) is None:
+                raise InvalidArgument(
+                    f"the token {token.name!r} is revoked or expired; make one of another name."
+                )
+            connection.execute("DELETE FROM rotated WHERE id = ?", (token.id,))
+            if overlap is not None:
+                connection.execute(
+                    "INSERT INTO rotated SELECT id, hash, ? FROM tokens WHERE id = ?",
+                    (overlap, token.id),
+                )
+            connection.execute(
+                "UPDATE tokens SET hash = ? WHERE id = ?", (self._hashed(secret), token.id)
+            )
+            connection.execute("DELETE FROM sessions WHERE token = ?", (token.id,))
+        return Granted(token, f"hf_{token.id}_{secret}")
+
+    def start_session(self, session: str, token: Token, until: int) -> None:
+        """Keep a session of the pages until it ends; those that are over are forgotten."""
+        with self._written() as connection:
+            connection.execute("DELETE FROM sessions WHERE until <= ?", (int(time.time()),))
+            connection.execute("INSERT INTO sessions VALUES (?, ?, ?)", (session, token.id, until))
+
+    def end_session(self, session: str) -> None:
+        """Forget a session: its cookie is worth nothing, wherever there is a copy."""
+        with self._written() as connection:
+            connection.execute("DELETE FROM sessions WHERE id = ?", (session,))
+
+    def session_token(self, session: str) -> Token | None:
+        """Whose session it is, if it is not over and its token is in force."""
+        with self._looking, plainly(self._path):
+            row = self._shown.execute(
+                "SELECT token FROM sessions WHERE id = ? AND until > ?", (session, int(time.time()))
+            ).fetchone()
+        return None if row is None else self.in_force(row[0])
 
     def all(self) -> list[Token]:
         """Every token that was made, in order."""
@@ -394,6 +444,14 @@ class TokenStore:
         ).fetchone()
         return None if row is None else Token(*row)
 
+    def _named(self, which: str) -> Token:
+        token = self._found("id = ? OR name = ?", which, which)
+        if token is None:
+            raise InvalidArgument(
+                f"there is no token {which[:_LONGEST_NAME]!r}; `holdfast token list` names all."
+            )
+        return token
+
     def _require_new_name(self, name: str) -> None:
         if self._found("name = ?", name) is not None:
             raise InvalidArgument(
@@ -415,6 +473,10 @@ def said_digest(body: object) -> str:
     return hashlib.sha256(repr(body).encode()).hexdigest()
 
 
+def _secret_text(content: bytes) -> str:
+    return urlsafe_b64encode(content).decode().rstrip("=")
+
+
 def _connected(path: Path) -> sqlite3.Connection:
     return sqlite3.connect(path, timeout=60.0, isolation_level=None, check_same_thread=False)
 
@@ -434,5 +496,5 @@ def _now() -> str:
     return _written(datetime.now(UTC))
 
 
-def _written(time: datetime) -> str:
-    return time.isoformat(timespec="seconds")
+def _written(moment: datetime) -> str:
+    return moment.isoformat(timespec="seconds")

@@ -261,7 +261,7 @@ def dataset_told(holdout: Holdout, reader: Token, *, details: bool = False) -> d
     budget = holdout.budget  # which reads what others have attached since
     opening, schema = holdout.opening, holdout.schema
     kind = kind_of(opening.mechanism["name"])
-    terms = opening.terms
+    terms, closed = opening.terms, budget.account.closed
     carried = {"terms": terms.to_dict(), "mechanism": opening.mechanism}
     facts: dict[str, Any] = {
         **({"details": carried} if details else {}),
@@ -292,7 +292,7 @@ def dataset_told(holdout: Holdout, reader: Token, *, details: bool = False) -> d
         "promise": budget.promise,
         "assumes": terms.assumption,
         "remaining": budget.remaining,
-        "closed": budget.to_dict()["closed"],
+        "closed": None if closed is None else closed._asdict(),
     }
     return dict(veil_for(reader, holdout).over(facts))
 

@@ -143,11 +143,16 @@ def require_scorable(estimator: Any, scoring: Scoring, rows: LabelledRows) -> No
 
 def unscorable(estimator: Any, scoring: Scoring, rows: LabelledRows) -> str | None:
     """Why an estimator cannot be scored, by what is public; None if it can."""
+    if isinstance(estimator, type):
+        return (
+            f"{estimator.__name__} is a class; give an estimator that was fitted to other rows: "
+            f"{estimator.__name__}().fit(X_train, y_train)."
+        )
     name, method = type(estimator).__name__, scoring.method_of(estimator)
     if method is None:
         return (
-            f"{name} has no {' and no '.join(scoring.methods)}, which {scoring.name} needs; choose "
-            "another estimator or another scoring."
+            f"{name} has no {' and no '.join(scoring.methods)}, which {scoring.name} needs; give "
+            "an estimator, fitted to other rows, or choose another scoring."
         )
     if method != "predict" and not hasattr(estimator, "classes_"):
         return f"{name} does not say of which classes its {method} is; fit it, or give it classes_."

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 from holdfast import require
+from holdfast.did_you_mean import checks_arguments, option_written
 from holdfast.errors import InvalidArgument, Refused
 from holdfast.holdout.answer import Answer
 from holdfast.sklearn.candidates import (
@@ -142,6 +143,7 @@ class HoldoutSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     drawn at random (default: all), and fitted by `n_jobs` processes.
     """
 
+    @checks_arguments("HoldoutSearchCV")
     def __init__(
         self,
         estimator: Any,
@@ -174,6 +176,11 @@ class HoldoutSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit candidates to these rows, which are not the protected ones, and find the best."""
         require.one_of("strategy", _STRATEGIES, self.strategy)
+        if not isinstance(self.holdout, ReusableHoldout):
+            raise InvalidArgument(
+                f"holdout is a {type(self.holdout).__name__}; it must be a ReusableHoldout, as in "
+                f"{option_written('holdout')}."
+            )
         if y is None:
             raise InvalidArgument(
                 f"{type(self).__name__} requires y to be passed, but the target y is None; give a "

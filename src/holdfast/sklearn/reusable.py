@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from holdfast.data.computed import Computed, computed
+from holdfast.did_you_mean import checks_arguments, without_attribute
 from holdfast.errors import InvalidArgument
 from holdfast.holdout.answer import Answer
 from holdfast.sklearn.caps import ErrorCaps
@@ -41,6 +42,7 @@ class ReusableHoldout:
     `questions` how many will be asked, as `holdfast.open` says.
     """
 
+    @checks_arguments("ReusableHoldout")
     def __init__(
         self,
         X: Any,
@@ -92,6 +94,11 @@ class ReusableHoldout:
             **opening,
         )
 
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> None:
+            raise without_attribute("a ReusableHoldout", self, name)
+
     def ask(
         self, estimator: Any, name: str | None = None, **options: Unpack[BatchOptions]
     ) -> Answer:
@@ -99,6 +106,7 @@ class ReusableHoldout:
         question = self.scoring.asked(self.column(estimator, name))
         return self.holdout.ask(question, **self._noted(options))
 
+    @checks_arguments("check")
     def check(
         self, estimator: Any, guess: float, name: str | None = None, **options: Unpack[BatchOptions]
     ) -> Answer:
@@ -106,6 +114,7 @@ class ReusableHoldout:
         question = self.scoring.asked(self.column(estimator, name))
         return self.holdout.check(question, guess=guess, **self._noted(options))
 
+    @checks_arguments("gate")
     def gate(
         self, candidate: Any, incumbent: Any, min_gain: float = 0.0, *, why: str | None = None
     ) -> Answer:

@@ -15,6 +15,7 @@ from hashlib import sha256
 from types import CodeType
 from typing import TYPE_CHECKING, Any, Protocol
 
+from holdfast.did_you_mean import SCORINGS
 from holdfast.errors import InvalidArgument
 from holdfast.question.bounds import Range
 from holdfast.question.declaring import bounds_pair
@@ -359,10 +360,11 @@ def scoring_of(
         return _of_errors(scoring, labels, y_range)
     if scoring in _OF_CLASSES:
         return _of_classes(scoring, labels)
-    names = ", ".join((*_OF_CLASSES, *_ERRORS, *_WHOLE_ERRORS))
+    known = (*_OF_CLASSES, *_ERRORS, *_WHOLE_ERRORS)
+    meant = f"did you mean {SCORINGS[scoring]!r}? Choose" if scoring in SCORINGS else "choose"
     raise InvalidArgument(
-        f"scoring is {scoring!r}; choose {names}, or give a function of labels and predictions "
-        "that has a score for each row, with bounds=."
+        f"scoring is {scoring!r}; {meant} {', '.join(known)}, or give a function of labels and "
+        "predictions that has a score for each row, with bounds=."
     )
 
 

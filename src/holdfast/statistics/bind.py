@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
-from holdfast.did_you_mean import did_you_mean
+from holdfast.did_you_mean import STATISTICS_ELSEWHERE, did_you_mean
 from holdfast.errors import HoldfastError, InvalidArgument, InvalidQuestion
 from holdfast.question.functions import require_own
-from holdfast.question.parse import CallText, read_call
+from holdfast.question.parse import CallText, read_call, require_likely
 from holdfast.question.scale import Scale
 from holdfast.statistics import call as statistics
 from holdfast.statistics.averages import MEANS
@@ -40,6 +40,7 @@ __all__ = [
     "question_of",
     "read_again",
     "read_question",
+    "require_likely_values",
 ]
 
 
@@ -69,8 +70,20 @@ def bind(question: Question, table: Table) -> Bound:
             raise InvalidQuestion(f"In {question.name}, {error}") from None
     raise InvalidQuestion(
         "A question is text such as 'avg(delay > 15)', or a statistic such as "
-        f"holdfast.mean('delay > 15'), not {type(question).__name__}."
+        f"holdfast.mean('delay > 15'), not {_unasked(question)}."
     )
+
+
+def _unasked(question: object) -> str:
+    """What was put that is no question, and how it is put."""
+    match question:
+        case list() | tuple() | set():
+            instead = "; several go together: ask_many([...])"
+        case _ if inspect.isroutine(question):
+            instead = "; a function of rows is holdfast.stats.row_function(...) in a mean"
+        case _:
+            instead = ""
+    return f"{type(question).__name__}{instead}"
 
 
 def read_again(text: str, table: Table) -> Statistic:
@@ -98,28 +111,10 @@ def read_question(source: str) -> Call | TableCall:
         raise InvalidQuestion(f"In the question, {error}") from None
 
 
-_EXTREME = (
-    "an extreme of all rows cannot be estimated from some; ask for a quantile, as in "
-    "quantile(delay, 0.99)."
-)
-# What other languages call a statistic, and what cannot be had.
-_FOREIGN = {
-    **dict.fromkeys(("max", "maximum", "min", "minimum"), _EXTREME),
-    **dict.fromkeys(("corr", "cor", "pearson"), "did you mean correlation?"),
-    **dict.fromkeys(("percentile", "percentile_cont", "approx_quantile"), "did you mean quantile?"),
-    **dict.fromkeys(("stddev", "stdev", "sd"), "did you mean std?"),
-    **dict.fromkeys(("cov", "covar_pop"), "did you mean covariance?"),
-    **dict.fromkeys(
-        ("slope", "regr_slope"),
-        "it is covariance(y, x) over variance(x); ask for both, and divide their intervals.",
-    ),
-}
-
-
 def _instead_of(name: str) -> str:
     """What to write for a name that is no statistic."""
-    if name in _FOREIGN:
-        return _FOREIGN[name]
+    if name in STATISTICS_ELSEWHERE:
+        return STATISTICS_ELSEWHERE[name]
     known = sorted({*STATISTICS, *TABLES})
     some, more = ", ".join(known[:_MOST_NAMED]), len(known[_MOST_NAMED:])
     there_are = f"there are {some} and {more} more, listed in the docs."
@@ -174,6 +169,15 @@ def _inner(argument: str) -> str | Call:
     return _single(read_question(argument)) if inner.name in MEANS else argument
 
 
+def require_likely_values(call: Call | TableCall, table: Table) -> None:
+    """Refuse texts that somebody typed, where they compare with what no row is meant to have."""
+    for part in (*call.arguments, call.where):
+        if isinstance(part, Call | TableCall):
+            require_likely_values(part, table)
+        elif isinstance(part, str):
+            require_likely(part, table.schema)
+
+
 def _single(call: Call | TableCall) -> Call:
     if isinstance(call, TableCall):
         raise InvalidQuestion(
@@ -225,7 +229,10 @@ def question_of(
         call = replace(call, bounds=pair_of(bounds))
     if isinstance(call, TableCall):
         if by is not None:
-            raise InvalidArgument("the question has its own groups, and by gives others.")
+            raise InvalidArgument(
+                f"the question has its own groups, and by gives others ({by!r}); leave one out, or "
+                "write both after by."
+            )
         return call
     if by is not None:
         return grouped(call, by)

@@ -71,6 +71,9 @@ class Bits:
         return [part.millibits / 1000 for part in self.parts if part.role == role]
 
 
+_TEXTS = 4096  # are cached
+
+
 @dataclass(frozen=True, slots=True)
 class Prior:
     """Prices of all questions over what was declared of a table before its rows were looked at."""
@@ -82,8 +85,11 @@ class Prior:
     _families: list[DeclaredFamily | None] = field(init=False, compare=False, repr=False)
     # A question's price is wanted for its length, and again for the level of each of its parts.
     _prices: dict[Part, int] = field(init=False, compare=False, repr=False)
+    # Cache of texts: one is read to be described, to be looked up and to be answered.
+    _texts: dict[str, Bound] = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "_texts", {})
         object.__setattr__(self, "grammar", Grammar(Columns(self.schema)))
         found = (part for text in self.schema.favourites for part in self._parts_of(text))
         object.__setattr__(self, "favourites", frozenset(found))
@@ -104,7 +110,13 @@ class Prior:
 
     def read(self, question: Question) -> Bound:
         """The statistic that a question means; to describe it, any `where` will do."""
-        return bind(question, Table(self.schema, ANY_GROUP))
+        if not isinstance(question, str):
+            return bind(question, Table(self.schema, ANY_GROUP))
+        if question not in self._texts:
+            if len(self._texts) >= _TEXTS:
+                self._texts.clear()
+            self._texts[question] = bind(question, Table(self.schema, ANY_GROUP))
+        return self._texts[question]
 
     def require_family(self) -> None:
         """Refuse a declared family of which something has no declared values, or no words."""

@@ -106,7 +106,10 @@ def grouped(call: Call, by: By | None) -> Call | TableCall:
     names = (by,) if isinstance(by, str) else require.items("by", by, "one or two columns")
     columns = tuple(require.text("by", name) for name in names)
     if not 1 <= len(set(columns)) == len(columns) <= _MOST_COLUMNS:
-        raise InvalidArgument(f"by is {by!r}; it must be one column, or two different ones.")
+        raise InvalidArgument(
+            f"by is {by!r}; it must be one column, or two different ones; choose the others with "
+            "where=."
+        )
     if call.variance is not None:
         raise InvalidArgument("variance= is declared for a mean of all rows, without by=.")
     if call.scale is not None:
@@ -180,7 +183,10 @@ class Table:
         if inside is None:
             return Mean(value)
         if inside == build.FALSE:
-            raise InvalidQuestion("The condition of where= holds for no row, whatever the data.")
+            raise InvalidQuestion(
+                "The condition of where= holds for no row, whatever the data; columns stand "
+                "without quotes, and texts in single ones, as in origin = 'JFK'."
+            )
         if self.design.covers(inside):
             return group_mean(value, where, inside, self.design.group(inside))
         expression_of(value)  # a Python function has no residual
@@ -225,9 +231,10 @@ class Entry:
         count, (least, most) = len(call.arguments), self.arguments
         if not least <= count <= most:
             wanted = f"{least}" if least == most else f"{least} or {most}"
+            share = "; the share of rows is avg(late)" if self.name in _NO_GROUPS else ""
             raise InvalidQuestion(
                 f"{self.name} takes {wanted} arguments, and {count} were given; write it like "
-                f"{self.form}."
+                f"{self.form}{share}."
             )
         return self.binder(call, table)
 

@@ -127,12 +127,16 @@ def grouping_column(by: str, table: Table) -> Column:
     try:
         column = table.schema.column(by)
     except InvalidQuestion as error:
+        if "," in by:
+            several = [each.strip() for each in by.split(",")]
+            raise InvalidQuestion(f"{error} Columns are a list: by={several!r}.") from None
         if "did you mean" in str(error):
             raise
         raise InvalidQuestion(f"{error} The person who asks is asked_by= (--asked-by).") from None
     if column.type not in _GROUPING:
         raise InvalidQuestion(
-            f"by= needs a column of text, whole numbers or booleans, and {by!r} is {column.type}."
+            f"by= needs a column of text, whole numbers or booleans, and {by!r} is {column.type}; "
+            f"ask for one group, as in where {identifier(by)} > 2."
         )
     return column
 

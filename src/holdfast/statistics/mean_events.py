@@ -17,6 +17,12 @@ from holdfast.question.expression import Expression, Op, Operation, ValueKind
 from holdfast.question.missing import is_decided_by_values
 from holdfast.question.row import RowValue, row_value
 from holdfast.question.text import text_of
+from holdfast.statistics.alike_means import (
+    AlikeGroupMean,
+    AlikeMean,
+    alike_group_look,
+    alike_look,
+)
 from holdfast.statistics.derived import Conditional, Difference, Paired, Total, as_counted
 from holdfast.statistics.event import (
     NO_TEXT,
@@ -72,6 +78,9 @@ __all__ = [
     "rows_among",
     "values_price",
 ]
+
+
+_IN_ORDER = 3  # since these rules of a ledger
 
 
 def _average(mean: Mean) -> list[Use]:
@@ -273,6 +282,8 @@ def _of_rows(
         return Look(rounded, rounded.seen, (summed,))
     if value.is_condition:
         return share_look(summed, Share(rows, log_p, ground.log_free, ground.alike))
+    if where is None and _bets_in_order(ground):
+        return alike_look(value, AlikeMean(rows, log_p))
     mean = ContainedMean if ground.contains_means else MeanRule
     return mean_look(value, where, mean(rows, log_p))
 
@@ -288,7 +299,13 @@ def _of_group(value: RowValue, part: Part, ground: Ground) -> Look | None:
         return Look(rounded, rounded.seen, (within_group(value, group.inside), *group.counted))
     if value.is_condition:
         return group_share_look(value, group, GroupShare(n, log_p, ground.log_free, *sizes))
+    if _bets_in_order(ground):
+        return alike_group_look(value, group, AlikeGroupMean(n, log_p, *sizes))
     return group_mean_look(value, group, GroupMeanRule(n, log_p, *sizes))
+
+
+def _bets_in_order(ground: Ground) -> bool:
+    return ground.alike and not ground.contains_means and ground.generation >= _IN_ORDER
 
 
 def _paired_look(trees: tuple[Expression, ...], part: Part, ground: Ground) -> Look | None:

@@ -50,7 +50,7 @@ from holdfast.statistics.rule import Ground, Look, group_of_rows
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.propagation import quantile_interval
 
-__all__ = ["QUANTILE", "Quantile", "median", "quantile"]
+__all__ = ["QUANTILE", "Quantile", "median", "quantile", "usual_step"]
 
 _Search = Generator[float, Interval, None]
 
@@ -295,11 +295,16 @@ def median(
     return grouped(Call("quantile", (what, 0.5, *steps), where, pair_of(bounds)), by)
 
 
+def usual_step(low: float, high: float, *, whole: bool) -> float:
+    """The distance of thresholds where nobody says it."""
+    return 1.0 if whole else float(f"{(high - low) / _STEPS:.{_DIGITS}g}")
+
+
 def _bind_quantile(call: Call, table: Table) -> Quantile:
     argument, level, *step = call.arguments
     value = table.value(argument, call.bounds)
     whole = not isinstance(argument, RowFunction) and _is_whole(table.expression(argument))
-    usual = 1.0 if whole else float(f"{(value.high - value.low) / _STEPS:.{_DIGITS}g}")
+    usual = usual_step(value.low, value.high, whole=whole)
     if value.high == value.low:
         raise InvalidQuestion(f"{value.text} is always {numeral(value.low)}; it needs no quantile.")
     size = require.positive("step", number_of("step", step[0])) if step else usual

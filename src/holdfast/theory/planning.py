@@ -112,7 +112,7 @@ def check_method(surprises: int) -> Method:
         room = profile_scale(profile) or 0.0
         return equal_width.claims_fit(profile, k, min(surprises, k), t, log_beta, room)
 
-    name = f"guess and check, {plural(surprises, 'surprise')}"
+    name = f"guess and check, {plural(surprises, 'wrong guess', 'wrong guesses')}"
     return on_account(name, "claims_half_width", width, fits)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -14,11 +15,13 @@ from holdfast.errors import InvalidArgument
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.direct.bounded_mean import bounded_mean_interval
 from holdfast.theory.direct.half_each import (
-    BLOCKS,
+    NEAR,
+    SERIES,
+    block_powers,
     half_each_interval,
     half_each_lower,
-    in_blocks,
     mean_cells,
+    sum_of_series,
 )
 from tests.theory.coverage import too_many
 from tests.theory.direct.worlds import shrunk
@@ -31,17 +34,22 @@ SHARES = np.array([0.1, 0.4, 0.3, 0.15, 0.05])
 MU = float(VALUES @ SHARES)
 
 
-def as_they_come(rows: NDArray[np.int64], blocks: int, values: int = 5) -> NDArray[np.int64]:
-    """Block histograms of rows (places of values) in the order in which they come."""
-    return np.stack([np.bincount(part, minlength=values) for part in np.array_split(rows, blocks)])
+Rows = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
-def _misses(counts: list[NDArray[np.int64]], p: float) -> tuple[list[bool], list[bool]]:
+def as_they_come(rows: NDArray[np.int64], values: int = 5) -> Rows:
+    """How often each value occurs in rows (places of values), and the ranks as they come."""
+    order = np.empty(rows.size, dtype=np.int64)
+    order[np.argsort(rows, kind="stable")] = np.arange(rows.size)
+    return np.bincount(rows, minlength=values), order
+
+
+def _misses(samples: list[Rows], p: float) -> tuple[list[bool], list[bool]]:
     """Whether each interval misses the mean, and whether it does with its distances times .4."""
     missed, sabotaged = [], []
-    for blocks in counts:
-        interval = half_each_interval(VALUES, VALUES, blocks, math.log(p))
-        mean = float(VALUES @ blocks.sum(axis=0) / blocks.sum())
+    for times, order in samples:
+        interval = half_each_interval(VALUES, VALUES, times, order, math.log(p))
+        mean = float(VALUES @ times / times.sum())
         missed.append(MU not in interval)
         sabotaged.append(MU not in shrunk(interval, mean, 0.4))
     return missed, sabotaged
@@ -49,7 +57,7 @@ def _misses(counts: list[NDArray[np.int64]], p: float) -> tuple[list[bool], list
 
 def test_coverage_and_its_twin() -> None:
     rng = np.random.default_rng(13)
-    drawn = [as_they_come(rng.choice(5, 250, p=SHARES), 25) for _ in range(100)]
+    drawn = [as_they_come(rng.choice(5, 250, p=SHARES)) for _ in range(100)]
     missed, sabotaged = _misses(drawn, 0.1)
     assert not too_many(np.array(missed), 0.1)
     assert too_many(np.array(sabotaged), 0.1)
@@ -58,7 +66,7 @@ def test_coverage_and_its_twin() -> None:
 def test_a_stored_order_breaks_it() -> None:
     """Rows that come sorted by value: what is still to come is not like what came."""
     rng = np.random.default_rng(14)
-    drawn = [as_they_come(np.sort(rng.choice(5, 250, p=SHARES)), 25) for _ in range(16)]
+    drawn = [as_they_come(np.sort(rng.choice(5, 250, p=SHARES))) for _ in range(16)]
     missed, _ = _misses(drawn, 0.1)
     assert too_many(np.array(missed), 0.1)
 
@@ -79,7 +87,7 @@ def _missed_mass(q: float, factor: float, trials: int = 60) -> float:
     total = 0.0
     for _ in range(trials):
         rows = rng.choice(5, n, p=tilted / tilted.sum())
-        low = half_each_lower(VALUES, as_they_come(rows, 25), math.log(q))
+        low = half_each_lower(VALUES, *as_they_come(rows), math.log(q))
         mean = float(VALUES[rows].mean())
         if mean - factor * (mean - low) > MU:
             total += math.exp(log_ratios[rows].sum())
@@ -90,61 +98,59 @@ def test_width_against_bets_without_an_order() -> None:
     rng = np.random.default_rng(16)
     x = np.round(rng.random(2000) * 256) / 256
     values, rows = np.unique(x, return_inverse=True)
-    blocks = as_they_come(rows, BLOCKS, values.size)
+    sample = as_they_come(rows, values.size)
     for p, most in ((1e-3, 1.12), (1e-7, 1.08)):
-        low, high = half_each_interval(values, values, blocks, math.log(p))
+        low, high = half_each_interval(values, values, *sample, math.log(p))
         normal = float(norm.isf(p / 2) * x.std()) / math.sqrt(2000)
         assert (high - low) / 2 < most * normal
         alone = bounded_mean_interval(x, math.log(p))
         assert high - low < 0.93 * (alone.high - alone.low)
 
 
-@given(
-    rows=st.lists(st.integers(0, 4), min_size=1, max_size=60),
-    cut=st.integers(1, 20),
-    log_p=st.floats(-30, -0.5),
-)
+@given(rows=st.lists(st.integers(0, 4), min_size=1, max_size=60), log_p=st.floats(-30, -0.5))
 @settings(max_examples=25, deadline=None)
-def test_intervals_hold_the_mean_mirror_and_widen(rows: list[int], cut: int, log_p: float) -> None:
-    blocks = as_they_come(np.array(rows), cut)
-    low, high = half_each_interval(VALUES, VALUES, blocks, log_p)
+def test_intervals_hold_the_mean_mirror_and_widen(rows: list[int], log_p: float) -> None:
+    sample = as_they_come(np.array(rows))
+    low, high = half_each_interval(VALUES, VALUES, *sample, log_p)
     mean = float(VALUES[rows].mean())
     cell = 1 / mean_cells(len(rows))
     assert 0.0 <= low <= mean + cell
     assert mean - cell <= high <= 1.0
-    mirrored = half_each_interval(1 - VALUES, 1 - VALUES, blocks, log_p)
+    mirrored = half_each_interval(1 - VALUES, 1 - VALUES, *sample, log_p)
     assert mirrored == pytest.approx((1 - high, 1 - low), abs=1e-9)
-    enclosed = half_each_interval(np.maximum(0, VALUES - 0.1), VALUES, blocks, log_p)
+    enclosed = half_each_interval(np.maximum(0, VALUES - 0.1), VALUES, *sample, log_p)
     assert enclosed.low <= low + cell
     assert enclosed.high == high
-    wider = half_each_interval(VALUES, VALUES, blocks, log_p - 2.0)
+    wider = half_each_interval(VALUES, VALUES, *sample, log_p - 2.0)
     assert wider.low <= low + cell
     assert wider.high >= high - cell
 
 
-@given(counts=st.lists(st.integers(0, 60), min_size=1, max_size=9), seed=st.integers(0, 99))
-@settings(max_examples=25, deadline=None)
-def test_sorted_rows_in_an_order_are_cut_into_blocks(counts: list[int], seed: int) -> None:
-    n = sum(counts)
-    order = np.random.default_rng(seed).permutation(n)
-    blocks = in_blocks(counts, order)
-    assert blocks.sum(axis=0).tolist() == counts
-    assert len(blocks) == max(1, min(n, BLOCKS))
-    assert np.ptp(blocks.sum(axis=1)) <= 1
-    place = 0
-    for line in blocks:  # block by block, what stands at these places of the order
-        ranks = order[place : place + int(line.sum())]
-        place += ranks.size
-        values = np.repeat(np.arange(len(counts)), counts)[ranks]
-        assert np.bincount(values, minlength=len(counts)).tolist() == line.tolist()
+def test_the_series_is_below_the_logarithm() -> None:
+    y = np.linspace(-NEAR, 4.0, 4001)
+    below = sum_of_series(np.repeat(SERIES[:, np.newaxis], y.size, axis=1), y)
+    assert np.all(below <= np.log1p(y) + 1e-15)
+    inside = np.abs(y) <= 0.25
+    assert np.all(below[inside] >= np.log1p(y[inside]) - 0.15 * 0.25**8)
+
+
+@pytest.mark.parametrize("rows", [40, 700])
+def test_sums_of_powers_are_those_of_each_block(rows: int) -> None:
+    rng = np.random.default_rng(rows)
+    x, means = rng.random(rows), np.array([0.2, 0.5, 0.99])
+    ends = np.array([0, 3, rows // 2, rows])
+    found = block_powers(x, ends, means)
+    for block, (start, end) in enumerate(pairwise(ends)):
+        for k in range(1, 9):
+            right = ((x[start:end, np.newaxis] - means) ** k).sum(axis=0)
+            assert found[k - 1, block] == pytest.approx(right, abs=1e-10 * rows)
 
 
 def test_what_is_given_is_checked() -> None:
-    assert half_each_interval(VALUES, VALUES, np.zeros((3, 5), int), -3.0) == Interval(0.0, 1.0)
-    with pytest.raises(InvalidArgument, match="one line for each block"):
-        half_each_lower(VALUES, np.zeros((3, 4), int), -3.0)
-    for order in ([0, 1], [0, 0, 1]):
+    nothing = np.zeros(5, dtype=np.int64), np.zeros(0, dtype=np.int64)
+    assert half_each_interval(VALUES, VALUES, *nothing, -3.0) == Interval(0.0, 1.0)
+    for order in ([0, 1], [0, 0, 1], [0, 1, 3], [-1, 0, 1]):
         with pytest.raises(InvalidArgument, match="each rank"):
-            in_blocks([1, 2], order)
+            half_each_lower([0.1, 0.5], [1, 2], order, -3.0)
     with pytest.raises(InvalidArgument, match="whole number"):
-        half_each_lower(VALUES, np.full((3, 5), 0.5), -3.0)
+        half_each_lower(VALUES, np.full(5, 0.5), [0], -3.0)

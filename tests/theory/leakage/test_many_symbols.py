@@ -23,10 +23,11 @@ from holdfast.theory.leakage.many_symbols import (
     adjusted_p,
     grade_log_levels,
     grade_shown,
+    lookup_log_weight,
     running_adjusted_p,
 )
 
-LAWS = ("grade_log_levels", "running_adjusted_p")
+LAWS = ("grade_log_levels", "lookup_log_weight", "running_adjusted_p")
 
 ONE = Fraction(1)
 
@@ -201,3 +202,21 @@ def test_graded_claims_are_claims_with_many_symbols() -> None:
 def test_sabotage_a_grade_that_is_told_and_not_charged(free: int) -> None:
     world = Symbols(16, HALF, GRADED, free=free)
     assert world.failures(3) > world.beta * world.N
+
+
+@pytest.mark.parametrize("columns", [1, 2, 5, 20, 300])
+def test_what_columns_miss_has_weights_that_sum_to_one(columns: int) -> None:
+    """Over all sets of columns that may hold missing values; twin: sets of one size not counted."""
+
+    def total(sets: bool) -> Fraction:
+        return sum(
+            (
+                (math.comb(columns, missing) if sets else 1)
+                * Fraction(math.exp(lookup_log_weight(columns, missing)))
+                for missing in range(columns + 1)
+            ),
+            Fraction(0),
+        )
+
+    assert 1 - Fraction(1, 10**9) < total(sets=True) <= 1
+    assert (total(sets=False) < total(sets=True)) is (columns > 1)

@@ -28,6 +28,20 @@ GOLDEN = [
     ),
     Golden("symbol_log_charge", {"log_weight": -2.5}, 2.5, 1e-14, "by hand"),
     Golden(
+        "lookup_log_weight",
+        {"columns": 19, "missing": 6},
+        -40.87879532363022,
+        1e-13,
+        "by hand: -ln(2^40 * 19 * 27132)",
+    ),
+    Golden(
+        "lookup_log_weight",
+        {"columns": 7, "missing": 0},
+        -9.094947017733418e-13,
+        1e-12,
+        "by hand: ln(1 - 2^-40)",
+    ),
+    Golden(
         "adjusted_p",
         {"log_p": math.log(1.2e-5), "spent": 0.0, "weight": 0.8, "nats": 5.5},
         0.003670378983963306,
@@ -78,6 +92,7 @@ _weight = st.floats(1e-6, 0.999)
 DOMAINS = {
     "symbol_log_level": Domain({"log_left": _log, "log_weight": _log, "nats": _nats}),
     "symbol_log_charge": Domain({"log_weight": _log}),
+    "lookup_log_weight": Domain({"columns": st.integers(3, 50), "missing": st.integers(0, 3)}),
     "adjusted_p": Domain(
         {"log_p": _log, "spent": st.floats(0, 0.99), "weight": _weight, "nats": _nats}
     ),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.errors import InvalidArgument
 from holdfast.holdout.charts import canvas
+from holdfast.statistics.names import short_name
 from holdfast.wording import plural
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from holdfast.mechanisms.mechanism import Status
     from holdfast.mechanisms.terms import Terms
     from holdfast.papers.stability import Stability
+    from holdfast.question.columns import Schema
 
 __all__ = [
     "answers_chart",
@@ -50,13 +52,16 @@ def ledger_chart(transcript: Transcript, path: str | None) -> altair.VConcatChar
     """Everything that a ledger has answered; saved if a path is given."""
     if path is not None:
         canvas.require_file(path)  # before it is drawn, not after
-    picture = answers_chart(transcript.opening.name, transcript.lines, transcript.terms)
+    schema = transcript.table.schema
+    picture = answers_chart(transcript.opening.name, transcript.lines, transcript.terms, schema)
     if path is not None:
         canvas.save(picture, path)
     return picture
 
 
-def answers_chart(name: str, lines: Sequence[Recorded], terms: Terms) -> altair.VConcatChart:
+def answers_chart(
+    name: str, lines: Sequence[Recorded], terms: Terms, schema: Schema
+) -> altair.VConcatChart:
     """What was asked with its interval, line by line, and what is promised of them together.
 
     There is a panel for each range of values. What an interval leaves open is an arrow.
@@ -64,7 +69,7 @@ def answers_chart(name: str, lines: Sequence[Recorded], terms: Terms) -> altair.
     alt = canvas.drawing_library()
     if not lines:
         raise InvalidArgument("no question has been answered yet, so there is nothing to draw.")
-    names = dict(zip(map(id, lines), _names(lines), strict=True))
+    names = dict(zip(map(id, lines), _names(lines, schema), strict=True))
     panels: dict[str, list[Recorded]] = {}
     for line in lines:
         limits = f"between {line.range.low:,g} and {line.range.high:,g}"
@@ -79,7 +84,7 @@ def answers_chart(name: str, lines: Sequence[Recorded], terms: Terms) -> altair.
         ),
         title=alt.Title(
             f"{name}: {plural(len(lines), 'answer')}",
-            subtitle=f"{terms.together}: all intervals together"
+            subtitle=terms.together
             if terms.simultaneous
             else "no promise: every interval is the whole range",
         ),
@@ -87,12 +92,15 @@ def answers_chart(name: str, lines: Sequence[Recorded], terms: Terms) -> altair.
     return canvas.shown_offline(picture)  # type: ignore[no-any-return]
 
 
-def _names(lines: Sequence[Recorded]) -> list[str]:
+def _names(lines: Sequence[Recorded], schema: Schema) -> list[str]:
     """What each is called: a candidate as its gate does, all else by its question.
 
     What was asked more than once has the number of its line beside it.
     """
-    names = [line.why if line.is_gate and line.why else line.question for line in lines]
+    names = [
+        line.why if line.is_gate and line.why else short_name(line.question, schema)
+        for line in lines
+    ]
     times = Counter(names)
     return [
         name if times[name] == 1 else f"{name} (line {line.number})"

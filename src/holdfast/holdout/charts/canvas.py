@@ -34,7 +34,8 @@ def require_file(path: str | Path) -> Path:
     target = require.file("the chart's file", path)
     if target.suffix.lower() not in _FORMATS:
         raise InvalidArgument(
-            f"the chart's file is {str(path)!r}; its name must end in {', '.join(_FORMATS)}."
+            f"the chart's file is {str(path)!r}; its name must end in {', '.join(_FORMATS)}, such "
+            f"as {target.stem}.svg."
         )
     if not target.parent.is_dir():
         raise InvalidArgument(
@@ -44,11 +45,34 @@ def require_file(path: str | Path) -> Path:
     return target
 
 
-def svg_of(chart: Any) -> str:
-    """The picture itself, on white: readable on a light page and on a dark one."""
+def svg_of(chart: Any, *, dark: bool = False) -> str:
+    """The picture itself, on white; with `dark`, on the ground of a dark page.
+
+    It has room for a font that is wider than the one it was measured with.
+    """
     buffer = io.StringIO()
-    chart.properties(background="white").save(buffer, format="svg")
+    ground = _DARK if dark else {"background": "white"}
+    chart.configure(**ground, padding=_PADDING).save(buffer, format="svg")
     return buffer.getvalue()
+
+
+_PADDING = {"left": 48, "right": 48, "top": 8, "bottom": 8}
+_INK, _DIM, _LINE = "#e7e6e2", "#a0a8b0", "#343a40"
+_DARK: dict[str, Any] = {
+    "background": "#1c2024",
+    "title": {"color": _INK, "subtitleColor": _DIM},
+    "axis": {
+        "labelColor": _DIM,
+        "titleColor": _DIM,
+        "gridColor": _LINE,
+        "domainColor": _LINE,
+        "tickColor": _LINE,
+    },
+    "legend": {"labelColor": _DIM, "titleColor": _DIM},
+    "view": {"stroke": _LINE},
+    "text": {"color": _INK},
+    "rule": {"color": _DIM},
+}
 
 
 def shown_offline(chart: Any) -> Any:

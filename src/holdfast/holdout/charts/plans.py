@@ -191,10 +191,16 @@ def _checks(plan: Plan, counts: list[int], shares: Iterable[float]) -> list[_Lin
         return []  # nothing is checked
     if surprises is not None:
         methods = [check_method(min(surprises, k)) for k in counts]
-        return [_Line(f"guess and check, {plural(surprises, 'surprise')}", "promise", methods)]
+        return [
+            _Line(
+                f"guess and check, {plural(surprises, 'wrong guess', 'wrong guesses')}",
+                "promise",
+                methods,
+            )
+        ]
     return [
         _Line(
-            f"guess and check, {percent(share)} surprises",
+            f"guess and check, {percent(share)} wrong guesses",
             "promise",
             [check_method(math.ceil(share * k)) for k in counts],
         )

@@ -5,9 +5,8 @@ the other aim, at each block, at what is still missing (section 12.3): they are 
 rows have much more spread than the level needs, and wider for columns of tiny spread. What both
 leave is nearly as narrow as the better one.
 
-The order must not depend on the values: blocks are drawn by a key that was made before the rows
-were read, and is never made again. The order in which rows are stored will not do: sorted rows
-break it.
+The order must not depend on the values: it is drawn by a key that was made before the rows were
+read, and is never made again. The order in which rows are stored will not do: sorted rows break it.
 
 Symbols: x the rows' values, mu their mean, n their number; q the one-sided level, L = -ln q; W the
 capital of the bets in order, block by block, against a mean of m.
@@ -22,18 +21,32 @@ from numpy.typing import ArrayLike, NDArray
 
 from holdfast import require
 from holdfast.errors import InvalidArgument
-from holdfast.theory.base.bets import Array, exact_values, log_capital, unit_values
+from holdfast.theory.base.bets import Array, counted, log_capital, unit_values
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.safeside import level_share, round_up
 from holdfast.theory.base.theorem import theorem
 from holdfast.theory.direct.bounded_mean import bounded_mean_lower
 
-__all__ = ["BLOCKS", "half_each_interval", "half_each_lower", "in_blocks", "mean_cells"]
+__all__ = [
+    "BLOCKS",
+    "NEAR",
+    "SERIES",
+    "block_powers",
+    "half_each_interval",
+    "half_each_lower",
+    "mean_cells",
+    "sum_of_series",
+]
 
 BLOCKS = 128  # of rows, at most
 _MOST_AT_STAKE = 0.9
 _PRIOR_ROWS, _PRIOR_SPREAD = 4.0, 0.25  # what is taken for known of the spread before any row
-_TOGETHER = 1 << 18  # rows times cells of means that are tried at once; 8 to 64 cells
+_TOGETHER = 128  # cells of means that are tried at once
+# For y >= -1/2 the sum of these times y, y^2, ... is at most ln(1 + y), and close to it up to NEAR:
+# that is y - y^2/2 + ... + y^7/7 - y^8 f(y), where f, the integral of t^7/(1 + t y) over [0, 1], is
+# at most f(-1/2) = 1/8 + (1/2)/9 + (1/4)/10 + (1/8)/11 + ... < .2267.
+NEAR, SERIES = 0.5, np.array([(-1) ** (k + 1) / k for k in range(1, 8)] + [-0.2267])
+_SLACK = 2.0**-34  # for each row: more than sums of powers over 2^13 rows can be off by
 
 
 def mean_cells(n: int) -> int:
@@ -41,40 +54,23 @@ def mean_cells(n: int) -> int:
     return int(2 ** math.ceil(math.log2(256.0 * math.sqrt(require.positive_integer("n", n)))))
 
 
-def in_blocks(counts: ArrayLike, order: ArrayLike) -> NDArray[np.int32]:
-    """Block histograms: rows sorted by value are put into an order, which is cut into blocks.
-
-    `counts` says how often each value occurred, the values ascending; `order` is a permutation of
-    the rows' ranks that was drawn without looking at the values. Of alike rows it is then as good
-    as an order of the rows themselves, whatever stores them and however they come.
-    """
-    times, ranks = np.asarray(counts, dtype=np.int64), np.asarray(order, dtype=np.int64)
-    n = int(times.sum())
-    if ranks.size != n or not np.array_equal(np.bincount(ranks, minlength=n), np.ones(n)):
-        raise InvalidArgument(
-            f"the order of {n} rows has {ranks.size} ranks or one of them twice; give each rank, "
-            "0 and up, once."
-        )
-    blocks = max(1, min(BLOCKS, n))
-    places = np.searchsorted(np.cumsum(times), ranks, side="right")
-    found = np.zeros((blocks, times.size), dtype=np.int32)
-    np.add.at(found, (np.arange(n) * blocks // max(n, 1), places), 1)
-    return found
-
-
 @theorem(
     source="Holdfast",
     place='Section 13.5, "half each" of 12.2 and 12.3 (after Voracek & Orabona 2025)',
-    statement="For alike rows in [0, 1] in blocks whose order does not depend on the values, let a "
+    statement="For alike rows in [0, 1] in an order that does not depend on the values, let a "
     "bound mu by 12.2 at q/2. The left end of the first cell of a public grid, from a on, whose "
     "top is not rejected by the bets in order at q/2, or a if that is higher, is above mu with "
     "probability at most q = e^{log_q}.",
-    domain="values in [0, 1], a line of counts for each block, log_q <= 0; alike rows",
+    domain="values in [0, 1] and how often each occurred, a permutation of the rows' ranks, "
+    "log_q <= 0; alike rows",
     slack="1.05-1.17 times the normal half-width at the same level, where 12.2 alone has 1.20-1.34",
 )
-def half_each_lower(values: ArrayLike, blocks: ArrayLike, log_q: float) -> float:
-    """A lower bound on the mean; `blocks` counts, for each block in order, how often each value
-    occurred.
+def half_each_lower(values: ArrayLike, times: ArrayLike, order: ArrayLike, log_q: float) -> float:
+    """A lower bound on the mean of rows that are told by value: `times` says how often each occurs.
+
+    `order` is a permutation of the rows, as they stand value by value, that was drawn without
+    looking at them. Of alike rows it is then as good as an order of the rows themselves, whatever
+    stores them and however they come. It is cut into blocks of nearly equal sizes.
 
     *Proof.* For m the top of mu's cell the stakes of a block depend on earlier blocks only, and
     each factor 1 + lam(x - m) is positive with mean at most 1: by Ville's inequality W reaches
@@ -82,76 +78,99 @@ def half_each_lower(values: ArrayLike, blocks: ArrayLike, log_q: float) -> float
     cell is among those from a on and is not rejected, so the first such cell is not above it. No
     cell below a matters: W need not be monotone in m.
     """
-    x, counts = _checked(values, blocks)
-    side = level_share(log_q)
-    low = bounded_mean_lower(x, side, counts.sum(axis=0))
-    return _in_order(unit_values(x), counts, -side, low)
+    x, side = unit_values(values), level_share(log_q)
+    low = bounded_mean_lower(x, side, times)
+    return _in_order(_ordered(x, times, order), -side, low)
 
 
 def half_each_interval(
-    low: ArrayLike, high: ArrayLike, blocks: ArrayLike, log_p: float
+    low: ArrayLike, high: ArrayLike, times: ArrayLike, order: ArrayLike, log_p: float
 ) -> Interval:
     """The interval of the mean of values known only to lie between `low` and `high`.
 
     Both one-sided bounds at e^{log_p}/2, of the least values and of 1 minus the largest.
     """
     side = level_share(log_p)
-    mirrored = half_each_lower(1.0 - unit_values(high, up=True), blocks, side)
-    return Interval(half_each_lower(low, blocks, side), min(1.0, round_up(1.0 - mirrored)))
+    mirrored = half_each_lower(1.0 - unit_values(high, up=True), times, order, side)
+    return Interval(half_each_lower(low, times, order, side), min(1.0, round_up(1.0 - mirrored)))
 
 
-def _checked(values: ArrayLike, blocks: ArrayLike) -> tuple[Array, NDArray[np.int64]]:
-    x, counts = exact_values(values), np.asarray(blocks)
-    if counts.ndim != 2 or counts.shape[1] != x.size:
+def _ordered(x: Array, times: ArrayLike, order: ArrayLike) -> Array:
+    """The rows' values in the order of their ranks."""
+    values, counts = counted(times, x)
+    rows, ranks = np.repeat(values, counts.astype(np.int64)), np.asarray(order, dtype=np.int64)
+    n, once = rows.size, np.zeros(rows.size, dtype=np.bool_)
+    if ranks.size == n and np.all((ranks >= 0) & (ranks < n)):
+        once[ranks] = True
+    if ranks.size != n or not once.all():
         raise InvalidArgument(
-            f"the blocks have the shape {counts.shape} and there are {x.size} values; give one "
-            "line for each block and one count for each value."
+            f"the order of {n} rows has {ranks.size} ranks or one of them twice; give each rank, "
+            "0 and up, once."
         )
-    return x, counts
+    return np.asarray(rows[ranks])
 
 
-def _in_order(x: Array, counts: NDArray[np.int64], L: float, low: float) -> float:
+def _in_order(x: Array, L: float, low: float) -> float:
     """The left end of the first cell that is not rejected, from that of `low` on; `low` at least.
 
     Cells whose top is 1 are never rejected.
     """
-    occurred = [np.flatnonzero(line) for line in counts]
-    blocks = [
-        (x[places], line[places].astype(np.float64))
-        for places, line in zip(occurred, counts, strict=True)
-        if places.size
-    ]
-    n = int(counts.sum())
-    if n == 0:
+    if x.size == 0:
         return low
-    cells, together = mean_cells(n), max(8, min(64, _TOGETHER // n))
+    cells, blocks = mean_cells(x.size), min(BLOCKS, x.size)
+    ends = np.arange(blocks + 1) * x.size // blocks
     cell = min(cells - 1, math.floor(low * cells))
     while True:
-        tops = np.arange(cell + 1, min(cell + together, cells - 1) + 1) / cells
-        kept = np.flatnonzero(~_rejected(blocks, n, tops, L))
+        tops = np.arange(cell + 1, min(cell + _TOGETHER, cells - 1) + 1) / cells
+        kept = np.flatnonzero(~_rejected(x, ends, tops, L))
         if kept.size or not tops.size:
             return max(low, (cell + int(kept[0]) if kept.size else cell) / cells)
         cell += tops.size
 
 
-def _rejected(
-    blocks: list[tuple[Array, Array]], n: int, means: Array, L: float
-) -> NDArray[np.bool_]:
-    """Whether W reaches e^L against each of these means, at the end of some block."""
-    rejected = np.zeros(means.size, dtype=np.bool_)
-    open_, log_wealth = np.arange(means.size), np.zeros(means.size)
-    squares, past = np.full(means.size, _PRIOR_ROWS * _PRIOR_SPREAD), 0.0
-    for x, times in blocks:
-        m = means[open_][:, np.newaxis]
-        spread = squares[open_] / (_PRIOR_ROWS + past)
-        aim = np.sqrt(2.0 * (L - log_wealth[open_]) / ((n - past) * spread))
-        stake = np.minimum(_MOST_AT_STAKE / means[open_], aim)[:, np.newaxis]
-        away = x - m
-        log_wealth[open_] += log_capital(1.0 + stake * away, times, 1.0 + float(stake.max()))
-        squares[open_] += (away * away) @ times
-        past += float(times.sum())
-        rejected[open_] = log_wealth[open_] >= L
-        open_ = open_[~rejected[open_]]
-        if not open_.size:
-            break
-    return rejected
+def _rejected(x: Array, ends: NDArray[np.int64], means: Array, L: float) -> NDArray[np.bool_]:
+    """Whether W reaches e^L against each of these means, at the end of some block.
+
+    W is bounded from below, and stakes follow the bound: they depend on earlier blocks all the
+    same. At e^L nothing is staked any more.
+    """
+    powers = block_powers(x, ends, means)
+    series = SERIES[:, np.newaxis, np.newaxis] * powers
+    spread = np.cumsum(powers[1], axis=0) - powers[1] + _PRIOR_ROWS * _PRIOR_SPREAD
+    past, sizes = ends[:-1, np.newaxis], np.diff(ends)
+    aims = 2.0 * (_PRIOR_ROWS + past) / ((x.size - past) * spread)
+    most, near = _MOST_AT_STAKE / means, NEAR / np.maximum(means - x.min(), x.max() - means)
+    log_wealth, ones = np.zeros(means.size), np.ones(x.size)
+    for block, size in enumerate(sizes):
+        stake = np.minimum(most, np.sqrt(aims[block] * np.maximum(L - log_wealth, 0.0)))
+        gain = sum_of_series(series[:, block], stake) - _SLACK * size
+        if np.any(far := stake > near):
+            rows = slice(ends[block], ends[block + 1])
+            factors = 1.0 + stake[far, np.newaxis] * (x[rows] - means[far, np.newaxis])
+            gain[far] = log_capital(factors, ones[rows], 1.0 + stake[far])
+        log_wealth += gain
+    return np.asarray(log_wealth >= L)
+
+
+def block_powers(x: Array, ends: NDArray[np.int64], means: Array) -> Array:
+    """Sums of (x - m)^k over each block, for k = 1, 2, ... and each mean m."""
+    centre = float(x.mean())
+    power, sums = x - centre, [np.diff(ends).astype(np.float64)]
+    for _ in SERIES:
+        sums.append(np.add.reduceat(power, ends[:-1]))
+        power = power * (x - centre)
+    shifts = [(centre - means) ** k for k in range(len(sums))]
+    return np.stack(
+        [
+            sum(math.comb(k, j) * np.outer(sums[j], shifts[k - j]) for j in range(k + 1))
+            for k in range(1, len(sums))
+        ]
+    )
+
+
+def sum_of_series(terms: Array, stake: Array) -> Array:
+    """The sum of each term times the stake to the power of its place, from 1 on."""
+    total = terms[-1] * stake
+    for term in terms[-2::-1]:
+        total = (total + term) * stake
+    return np.asarray(total)

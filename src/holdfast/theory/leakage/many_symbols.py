@@ -42,6 +42,7 @@ __all__ = [
     "grade_log_charge",
     "grade_log_levels",
     "grade_shown",
+    "lookup_log_weight",
     "running_adjusted_p",
     "symbol_log_charge",
     "symbol_log_level",
@@ -49,6 +50,9 @@ __all__ = [
 
 GRADES = (1 / 50, 1 / 5, 1.0)  # of the ledger's failure probability
 GRADE_SHARES = (0.15, 0.25, 0.6)  # of the weight of *shown*
+# The weight of all looks that find missing values: so little that no width is wider by it where
+# nothing is missing, and what is missing had better be declared.
+_SOME_MISSING = 2.0**-40
 
 
 @theorem(
@@ -79,6 +83,24 @@ def symbol_log_level(log_left: float, log_weight: float, nats: float) -> float:
 def symbol_log_charge(log_weight: float) -> float:
     """-ln u, rounded up."""
     return round_up(-require.log_probability("log_weight", log_weight))
+
+
+@theorem(
+    source="Holdfast",
+    place="Theorem S, a look at which columns hold missing values",
+    statement="Which of d columns hold missing values is a symbol that claims nothing: of weight "
+    "1 - 2^-40 where none does, 2^-40/(d C(d, m)) where m of them do. The weights sum to 1. A "
+    "ledger at beta u(symbol) for each symbol fails with probability at most beta.",
+    domain="0 <= missing <= columns",
+    slack="none: Kraft sum exactly 1",
+)
+def lookup_log_weight(columns: int, missing: int) -> float:
+    """ln of the public weight of what a look at these columns came to, rounded down."""
+    d = require.integer_at_least("columns", columns, 0)
+    m = require.integer_between("missing", missing, 0, d)
+    if m == 0:
+        return log_down(math.log1p(-_SOME_MISSING))
+    return log_down(math.log(_SOME_MISSING) - math.log(d) - math.log(math.comb(d, m)))
 
 
 @theorem(

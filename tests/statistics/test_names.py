@@ -1,0 +1,64 @@
+"""Questions are called as people write them, and only where nothing else is meant."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import holdfast
+from holdfast.question.columns import Schema
+from holdfast.question.expression import ColumnType
+from holdfast.statistics.names import short_name
+from tests.holdout.tables import opened
+
+FACTS = {"schema": {"delay": (-60, 180), "Other one": (0, 9), "whole": (0, 20), "p": (0, 1)}}
+ROWS = pl.DataFrame(
+    {
+        "delay": [float(place % 90) for place in range(600)],
+        "Other one": [float(place % 9) for place in range(600)],
+        "whole": [place % 20 for place in range(600)],
+        "p": [place % 10 / 10 for place in range(600)],
+        "late": [place % 3 == 0 for place in range(600)],
+        "label": [None if place % 50 == 0 else "ab"[place % 2] for place in range(600)],
+        "v7": ["ab"[place % 5 % 2] for place in range(600)],
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("asked", "name"),
+    [
+        ("avg(delay)", "avg(delay)"),
+        ("median(delay)", "median(delay)"),
+        ("median(delay) where late", "median(delay) where late"),
+        ("quantile(delay, 0.9)", "quantile(delay, 0.9)"),
+        ("median(whole)", "median(whole)"),
+        ('std("Other one")', 'std("Other one")'),
+        ("difference(delay, whole)", "difference(delay, whole)"),
+        ("brier(p, late)", "brier(p, late)"),
+        ("accuracy(v7, label)", "accuracy(label, v7)"),
+        ("mae(delay, whole, 30)", "mae(delay, whole, 30)"),
+        ("mse(delay, whole, 30)", "mse(delay, whole, 30)"),
+        # What is cut otherwise, or looked for in other steps, is another question.
+        ("avg(clip(delay, 0, 60))", "avg(clip(delay, 0, 60))"),
+        ("quantile(delay, 0.5, 5)", "quantile(delay, 0.5, 5)"),
+        ("avg(delay + 1)", "avg(delay + 1)"),
+    ],
+)
+def test_an_answer_and_its_line_have_the_name(tmp_path: Path, asked: str, name: str) -> None:
+    with opened(tmp_path, ROWS, described="exact", **FACTS) as holdout:
+        answer = holdout.ask(asked)
+        assert answer.name == name
+        assert holdout.ledger.to_text().splitlines()[1].endswith(f"  {name}")
+        assert holdout.ask(name).repeated, "the name is the same question"
+        assert holdout.ledger.to_dicts()[0]["question"] == answer.question
+
+
+def test_only_the_declared_range_is_left_out() -> None:
+    types = dict.fromkeys(("x", "y"), ColumnType.FLOAT)
+    schema = Schema(types, {"x": holdfast.question.bounds.Range(0.0, 9.0)})
+    assert short_name("avg(clip(x, 0, 9))", schema) == "avg(x)"
+    for kept in ("avg(clip(x, 0, 8))", "avg(clip(y, 0, 9))", "avg(clip(x + y, 0, 9))"):
+        assert short_name(kept, schema) == kept
