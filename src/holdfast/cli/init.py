@@ -294,7 +294,7 @@ def init(
     typer.echo(f"\nNext: holdfast ask {quote(called)} {first_question(holdout)}")
 
 
-@app.command(epilog="Example: holdfast declare flights --schema more.toml --dry-run")
+@app.command(epilog="Example: holdfast declare flights2 --segment late --share 0.1 --dry-run")
 @with_options(PromiseOptions, only=("schema", "outcomes", "segments", "planned"))
 def declare(
     name: Name,

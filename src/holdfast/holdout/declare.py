@@ -31,7 +31,7 @@ from holdfast.statistics.bits import Prior
 from holdfast.theory.leakage.claim_levels import log_left
 from holdfast.wording import plural
 
-__all__ = ["ADDED_LATER", "DeclareCost", "Declaring", "cost_of_declaring", "declare"]
+__all__ = ["ADDED_LATER", "CorrectionOptions", "DeclareCost", "cost_of_declaring", "declare_more"]
 
 _FAMILY = ("outcomes", "segments", "planned")
 _CHEAPER = (*_FAMILY, "favourites", "weights")  # what changes nothing but lengths
@@ -40,7 +40,7 @@ _MOST_BY_DEFAULT = 2 / 3
 _WORTH_IT = math.log(4.0)
 
 
-class Declaring(TypedDict, total=False):
+class CorrectionOptions(TypedDict, total=False):
     """What is declared after a ledger was opened, as `open` takes it, and with which share."""
 
     schema: Any
@@ -86,8 +86,8 @@ class DeclareCost:
     __repr__ = __str__
 
 
-@takes(Declaring, "declare")
-def declare(desk: Desk, **declared: Unpack[Declaring]) -> DeclareCost:
+@takes(CorrectionOptions, "declare")
+def declare_more(desk: Desk, **declared: Unpack[CorrectionOptions]) -> DeclareCost:
     """Declare something anew, or add it; what that took."""
     cost = cost_of_declaring(desk, **declared)
 
@@ -98,8 +98,8 @@ def declare(desk: Desk, **declared: Unpack[Declaring]) -> DeclareCost:
     return cost
 
 
-@takes(Declaring, "declare_cost")
-def cost_of_declaring(desk: Desk, **declared: Unpack[Declaring]) -> DeclareCost:
+@takes(CorrectionOptions, "declare_cost")
+def cost_of_declaring(desk: Desk, **declared: Unpack[CorrectionOptions]) -> DeclareCost:
     """What it would take to declare this now; refused as it would be."""
     desk.refresh()
     transcript = desk.transcript
@@ -128,13 +128,13 @@ def _default_share(desk: Desk) -> float:
     return min(_MOST_BY_DEFAULT, math.exp(lacking)) if lacking < _WORTH_IT else 0.0
 
 
-def _wanted(desk: Desk, declared: Declaring) -> Schema:
+def _wanted(desk: Desk, declared: CorrectionOptions) -> Schema:
     """The schema as it is, with what is declared now, in the words that a ledger keeps."""
     schema = desk.transcript.dictionaries.declared(desk.opening.schema)
     families = {
         option: require.texts(option, texts)
         for option in _FAMILY
-        if (texts := declared.get(option))  # type: ignore[literal-required]
+        if (texts := declared.get(option))
     }
     wanted = schema.declare(declared.get("schema")).with_family(**families)
     wanted = Schema.from_dict({**Prior(wanted).to_dict(), "learnt": list(wanted.learnt)})
@@ -147,7 +147,7 @@ def _wanted(desk: Desk, declared: Declaring) -> Schema:
     return wanted
 
 
-def _proposed(desk: Desk, declared: Declaring) -> Dictionary:
+def _proposed(desk: Desk, declared: CorrectionOptions) -> Dictionary:
     """What is added, with its stake; refused where it changes what was said."""
     transcript, wanted = desk.transcript, _wanted(desk, declared)
     before = transcript.dictionaries.declared(desk.opening.schema)

@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from holdfast.certificate.certificate import ReuseCertificate
     from holdfast.certificate.signing import SigningKey
     from holdfast.data.computed import ScoreBounds
-    from holdfast.holdout.declare import DeclareCost, Declaring
+    from holdfast.holdout.declare import CorrectionOptions, DeclareCost
     from holdfast.holdout.ending import Ending
     from holdfast.holdout.learnt import Learnt
-    from holdfast.holdout.search import Declaring as SearchDeclaring, Search, SearchCost
+    from holdfast.holdout.search import Declaring, Search, SearchCost
     from holdfast.lab.arena.rehearsal import Rehearsal
     from holdfast.ledger.view import LedgerView
     from holdfast.papers.stability import Stability
@@ -198,7 +198,7 @@ class Holdout(Verbs):
         """Scores on development items, beside its ledger: see `holdfast.EvalGate`."""
         return DevFiles(self._desk)
 
-    def declare(self, **declared: Unpack[Declaring]) -> DeclareCost:
+    def declare(self, **declared: Unpack[CorrectionOptions]) -> DeclareCost:
         """Correct what was declared: `schema`, `outcomes`, `segments`, `planned`, as for `open`.
 
         Before anything is asked ranges and values may be others, too, and texts are as wide as at
@@ -206,17 +206,17 @@ class Holdout(Verbs):
         `share` of what is left of the failure probability, and `declare_cost` says what that is
         worth. `why` and `asked_by` are kept in the ledger.
         """
-        from holdfast.holdout.declare import declare
+        from holdfast.holdout.declare import declare_more
 
-        return declare(self._desk, **declared)
+        return declare_more(self._desk, **declared)
 
-    def declare_cost(self, **declared: Unpack[Declaring]) -> DeclareCost:
+    def declare_cost(self, **declared: Unpack[CorrectionOptions]) -> DeclareCost:
         """What it would take to declare something now. Free; touches no data."""
         from holdfast.holdout.declare import cost_of_declaring
 
         return cost_of_declaring(self._desk, **declared)
 
-    def search(self, name: str, space: Any = None, **declared: Unpack[SearchDeclaring]) -> Search:
+    def search(self, name: str, space: Any = None, **declared: Unpack[Declaring]) -> Search:
         """A search space: exact scores of its configurations, all true together.
 
         `space` lists the configurations, or the values of each parameter; or `size` says how many
@@ -232,7 +232,7 @@ class Holdout(Verbs):
         return opened_search(partial(getattr, self, "_desk"), name, space, **declared)
 
     def search_cost(
-        self, name: str, space: Any = None, **declared: Unpack[SearchDeclaring]
+        self, name: str, space: Any = None, **declared: Unpack[Declaring]
     ) -> SearchCost:
         """What it would take to open a search. Free; touches no data."""
         from holdfast.holdout.search import cost_of_search

@@ -31,7 +31,7 @@ from holdfast.data.values import columns_with_missing
 from holdfast.errors import ImplausibleScale, InvalidArgument, SecondLedger
 from holdfast.guessers.guesser import guessers_of
 from holdfast.holdout.batch import require_claims
-from holdfast.holdout.declare import ADDED_LATER, declare
+from holdfast.holdout.declare import ADDED_LATER, declare_more
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.guess import other_rows, require_others, training_rows
 from holdfast.holdout.holdout import TIMEOUT, Holdout
@@ -577,7 +577,7 @@ def _corrected(
         desk.plan_anew(planned)
     if differing.keys() & set(ADDED_LATER):
         families: dict[str, Any] = dict(request.families)
-        declare(desk, schema=request.schema, **families)
+        declare_more(desk, schema=request.schema, **families)
 
 
 def _completed(request: _OpenRequest, opening: Opening) -> _OpenRequest:

@@ -74,10 +74,10 @@ def described_question(
     """
     if desk.ground is None:
         return None
-    declarations = desk.transcript.dictionaries.declarations
+    dictionaries = desk.transcript.dictionaries
     try:
-        if declarations:
-            return _by_declarations(desk, bind(question, desk.table), declarations, together)
+        if dictionaries.named and dictionaries.declarations:
+            return _by_declarations(desk, bind(question, desk.table), together)
         bound = desk.ground.prior.read(question)
         return ruled(desk, bound, was_read=text == bound.text, together=together)
     except InvalidQuestion:
@@ -85,7 +85,7 @@ def described_question(
 
 
 def _by_declarations(
-    desk: Desk, question: Bound, declarations: Sequence[Dictionary], together: bool
+    desk: Desk, question: Bound, together: bool
 ) -> DescribedQuestion | DescribedParts | None:
     """A question in the words of now, by the dictionary in which it has the highest level.
 
@@ -93,6 +93,7 @@ def _by_declarations(
     together, and the choice is public.
     """
     own = ruled(desk, question, together=together)
+    declarations = desk.transcript.dictionaries.declarations
     late = [_declared(desk, each, question.text) for each in declarations]
     fitting = [each for each in late if each is not None]
     if not fitting:

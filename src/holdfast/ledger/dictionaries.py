@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from holdfast import require
 from holdfast.errors import InvalidQuestion, LedgerTampered, Refused
@@ -63,7 +63,7 @@ __all__ = [
     "share_of",
 ]
 
-DECLARED = "declared/1"
+DECLARED: Final = "declared/1"
 LAST_LOOK = "last look"
 _MEMBER = re.compile(r"(.*)\[(0|[1-9][0-9]*)\]", re.DOTALL)
 

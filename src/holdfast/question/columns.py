@@ -155,10 +155,8 @@ class Schema:
     @property
     def said(self) -> Schema:
         """What was declared in words: without what was learnt."""
-        values, bounds = (
-            {name: each for name, each in facts.items() if name not in self.learnt}
-            for facts in (self.values, self.bounds)
-        )
+        values = {name: each for name, each in self.values.items() if name not in self.learnt}
+        bounds = {name: each for name, each in self.bounds.items() if name not in self.learnt}
         return replace(self, values=values, bounds=bounds, learnt=())
 
     def facts(self, name: str) -> list[str]:
