@@ -171,7 +171,9 @@ def open(
     * `private`: everything released is differentially private (default mechanism then: private
       gaussian); checks are refused, and the budget shows the privacy spent;
     * `separator` and `null`: what stands between the cells of CSV files, and for a missing one
-      (default: a comma, and nothing); `flags`: columns of 0 and 1 that are conditions.
+      (default: a comma, and nothing); `flags`: columns of 0 and 1 that are conditions; `decimal`
+      and `thousands`: the signs in numbers of CSV files; `date_format`: how dates are written
+      there, such as "%d.%m.%Y".
 
     A `guesser` turns every `ask` into a check of its guess: a name such as "multiplicative
     weights" (see docs/guessers.md) or a value of `holdfast.guessers`. `train` attaches other rows;
@@ -206,7 +208,7 @@ def open(
         None if mechanism is None else require.text("mechanism", mechanism),
         {} if options is None else require.mapping("options", options),
         require.flag("private", given.get("private", False)),
-        table_form(given.get("separator"), given.get("null"), given.get("flags")),
+        table_form(**{option: given.get(option) for option in asdict(AS_USUAL)}),
         None if task is None else require.text("task", task),
         {option: tuple(require.texts(option, each)) for option, each in families.items() if each},
         split,
