@@ -74,7 +74,8 @@ _OPENING = {
     "design": "the columns that somebody decided, with the sizes of their groups",
     "fingerprint": "of the table, keyed with the ledger's secret",
     "key": "the public column by which values are attached",
-    "looked_up": "how many columns were searched for missing values, and how many had some",
+    "looked_up": "how many columns were searched for missing values at opening, and how many "
+    "had some; null: nobody looked, or nobody counted it",
     "mechanism": "what answers questions without a description, with its options",
     "public": "the columns that people know",
     "questions": "how many were declared; null: open-ended",
@@ -141,6 +142,9 @@ _OWN: Mapping[str, Mapping[str, str]] = {
         "side": "of a one-sided claim: at least or at most",
         "table": "what was asked for, where this is one of its groups or places",
         "unbounded": "whether the values have no range; low and high are then those of a grid",
+        "likely": "only where the half-width of a check was chosen: `tolerance`, and what it is "
+        "made of: `n` rows, the `rows` that the guess is worth, `variance`, the level `log_p`, and "
+        "whether `by_bets`",
         "verb": "ask, check or gate",
     },
     "look": {

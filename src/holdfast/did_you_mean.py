@@ -15,6 +15,7 @@ from typing import ParamSpec, TypeVar
 __all__ = [
     "CLAUSES",
     "COMMANDS_ELSEWHERE",
+    "EXTRA_ARGUMENTS",
     "NAMES",
     "OPTIONS",
     "SCORINGS",
@@ -68,8 +69,8 @@ STATISTICS_ELSEWHERE = _spread(
         "stddev stddev_pop stddev_samp stdev sd": "did you mean std?",
         "var var_pop var_samp": "did you mean variance?",
         "cov covar_pop covar_samp": "did you mean covariance?",
-        "slope regr_slope lm ols": "it is covariance(y, x) over variance(x); ask for both, and "
-        "divide their intervals.",
+        "tau kendalltau": "did you mean kendall?",
+        "regr_slope lm ols": "did you mean slope?",
         "t_test ttest ttest_ind anova wilcox_test": "a difference of two groups is difference("
         "avg(delay) where arm = 'a', avg(delay) where arm = 'b'); it is shown by gate.",
         "mode value_counts table": "the share of each value is told by avg(origin = 'JFK'), or "
@@ -343,6 +344,16 @@ COMMANDS_ELSEWHERE = _spread(
         "ls": "list",
     }
 )
+
+
+# The option of a command that its one argument too many was meant for.
+EXTRA_ARGUMENTS = {
+    "check": "--guess",
+    "gate": "--at-least",
+    "init": "--name",
+    "plan": "--rows",
+    "split": "--test-size",
+}
 
 
 def without_attribute(what: str, thing: object, name: str, instead: str = "") -> AttributeError:

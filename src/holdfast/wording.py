@@ -11,6 +11,7 @@ __all__ = [
     "percent",
     "plural",
     "points",
+    "status_text",
     "sure",
     "upwards",
 ]
@@ -59,6 +60,11 @@ def upwards(width: float) -> str:
         return f"{width:g}"
     unit = 10.0 ** (math.floor(math.log10(width)) - 2)
     return f"{math.ceil(width / unit) * unit:.6g}"
+
+
+def status_text(status: str) -> str:
+    """A status in words: an answer that says nothing has no information."""
+    return "no information" if status == "says nothing" else status
 
 
 def sure(level: float) -> str:

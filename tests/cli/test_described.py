@@ -71,7 +71,7 @@ def test_what_cannot_be_is_refused(folder: Path, words: str, code: int, said: st
 
 
 def test_bookkeeping_is_shown_with_verbose_only(folder: Path) -> None:
-    words = ("avg(late)", "avg(late) by origin")
+    words = ("avg(late)", "avg(x > 20) by late")
     for question in words:
         plain = holdfast("ask", "t", question, cwd=folder).stdout
         told = holdfast("ask", "t", question, "--verbose", cwd=folder).stdout

@@ -149,7 +149,7 @@ def test_types_are_those_of_training_rows(folder: Path) -> None:
     assert "  age   float; 0 to 87 (learnt from training rows); may be missing\n" in done.stdout, (
         done.stderr
     )
-    assert "Types are those of train.csv" in done.stdout
+    assert "Check these column types, which are those of train.csv" in done.stdout
     assert "2 values: 'A', 'B' (learnt from training rows)" in done.stdout
     guess = ("--guess-from", "train.csv", "--tolerance", "0.3")
     checked = facts("check", "visits", "avg(late)", *guess, cwd=folder)
@@ -246,13 +246,22 @@ def test_a_text_without_quotes_is_told_apart_from_a_column(tmp_path: Path) -> No
 
 def test_init_proposes_outcomes_and_segments_and_takes_them(tmp_path: Path) -> None:
     pl.DataFrame(
-        {"late": [True, False] * 50, "x": [1.0, 2.0] * 50, "o": ["A", "B"] * 50}
+        {
+            "late": [True, False] * 50,
+            "x": [1.0, 2.0] * 50,
+            "o": ["A", "B"] * 50,
+            "y": [1.0, 2.0] * 50,
+            "years": [4.5] * 100,
+        }
     ).write_parquet(tmp_path / "t.parquet")
-    (tmp_path / "schema.toml").write_text('[bounds]\nx = [0, 9]\n[values]\no = ["A", "B"]')
+    bounds = "x = [0, 9]\ny = [0, 9]\nyears = [0, 99]"
+    (tmp_path / "schema.toml").write_text(f'[bounds]\n{bounds}\n[values]\no = ["A", "B"]')
     schema = ("--schema", "schema.toml")
     proposed = holdfast("init", "t.parquet", "--name", "plain", *schema, cwd=tmp_path).stdout
-    assert "--outcome late --outcome x --segment o" in proposed
-    family = ("--outcome", "late", "--segment", "o", "--planned", "effect(x, o) by late")
+    outlook = "--outcome late --outcome x --outcome y --segment o --segment 'years at 49.5'"
+    assert outlook in proposed
+    cut = ("--segment", "years at 18, 49.5")
+    family = ("--outcome", "late", "--segment", "o", *cut, "--planned", "effect(x, o) by late")
     taken = holdfast("init", "t.parquet", "--name", "told", *schema, *family, cwd=tmp_path)
     assert taken.returncode == 0, taken.stderr
     assert "outcome: late" in taken.stdout

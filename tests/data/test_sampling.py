@@ -14,7 +14,7 @@ from holdfast.statistics.bind import bind
 from holdfast.statistics.entry import Table
 from holdfast.statistics.mean import GroupMean
 from holdfast.statistics.statistic import Statistic
-from holdfast.statistics.whole import Auc, TableFunction, statistic
+from holdfast.statistics.whole import Auc, Kendall, TableFunction, statistic
 from tests.statistics.zoo import CASES, COMPLETE, DESIGN, QUANTILES, parts_of, table
 
 FRAME = table(200)
@@ -42,6 +42,8 @@ def why_not(question: Statistic, sampling: Sampling) -> str | None:
     kind = type(sampling).__name__
     if isinstance(question, Auc) and kind != "Independent":
         return "The interval of an AUC is proved for independent rows"
+    if isinstance(question, Kendall) and (kind != "Independent" or question.condition is not None):
+        return "is proved for independent rows, all of which have both numbers"
     drawn_units = isinstance(sampling, Clustered) and not sampling.given_sizes
     if isinstance(question, GroupMean) and (drawn_units or kind == "Declared"):
         return "about means of all rows, not of a group"

@@ -278,6 +278,35 @@ def test_a_family_is_declared_by_arguments_by_a_schema_or_by_both(tmp_path: Path
         holdfast.open(frame, ledger=ledger, segments=["late"])
 
 
+@pytest.mark.parametrize("way", ["python", "file", "command line"])
+def test_cuts_are_declared_before_the_rows_are_looked_at(tmp_path: Path, way: str) -> None:
+    frame = pl.DataFrame({"late": [True, False] * 60, "hour": [float(h) for h in range(24)] * 5})
+    frame.write_parquet(tmp_path / "t.parquet")
+    segments, ledger = ["hour at 6, 12, 18", "hour > 12"], tmp_path / "t.ledger"
+    if way == "command line":
+        told = [word for each in segments for word in ("--segment", each)]
+        done = run("init", "t.parquet", "--name", "t", "--outcome", "late", *told, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+    elif way == "file":
+        file = tmp_path / "schema.toml"
+        file.write_text(f'outcomes = ["late"]\nsegments = {segments}'.replace("'", '"'))
+        holdfast.open(tmp_path / "t.parquet", ledger=ledger, schema=file).close()
+    else:
+        family: dict[str, Any] = {"outcomes": ["late"], "segments": segments}
+        holdfast.open(tmp_path / "t.parquet", ledger=ledger, **family).close()
+    with holdfast.open(tmp_path / "t.parquet", ledger=ledger) as made:
+        assert made.schema.segments == tuple(segments)
+        for text in (
+            "avg(late) where hour > 12",
+            "avg(late) where hour >= 6 and hour < 12",
+            "difference(avg(late) where hour >= 18, rest)",
+        ):
+            assert (made.ask(text).bits or 99) < 7
+        assert (made.ask("avg(late) where hour > 13").bits or 0) > 15
+        assert [line["planned"] for line in made.ledger.to_dicts()] == [True, True, True, False]
+    assert all(finding.fine for finding in audit(ledger))
+
+
 def test_planned_questions_are_told_apart(tmp_path: Path) -> None:
     frame = pl.DataFrame({"late": [True, False] * 60, "origin": ["A", "B", "C"] * 40})
     schema = {"origin": {"values": ["A", "B", "C"]}}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -46,3 +47,11 @@ def test_what_is_on_one_side_or_no_difference_has_no_outlook(tmp_path: Path) -> 
 def test_of_next_to_no_difference_no_number_is_named(tmp_path: Path) -> None:
     frame = pl.DataFrame({"group": ["a", "a", "b", "b"] * 250, "late": [True, False] * 500})
     assert asked(frame, tmp_path / "none.ledger").endswith("cannot tell yet")
+
+
+def test_training_rows_could_forecast_what_is_open(tmp_path: Path) -> None:
+    facts: dict[str, Any] = {"schema": {"group": {"values": ["a", "b"]}}, "planned": [GAP]}
+    frame, other = drawn(1_000, 0.04, seed=3), drawn(1_000, 0.04, seed=4)
+    with holdfast.open(frame, ledger=tmp_path / "t.ledger", train=other, **facts) as holdout:
+        line = str(holdout.ask(GAP))
+    assert line.endswith(" · the training rows could forecast this: gate it (expect=)")

@@ -13,11 +13,11 @@ import pytest
 from holdfast.errors import ToleranceTooLoose
 from holdfast.holdout.holdout import Holdout
 from holdfast.ledger.audit import audit
-from tests.holdout.asking import BOUNDS, FACTS, HOLD, ROWS, SPREAD, contains
+from tests.holdout.asking import FACTS, HOLD, ROWS, SPREAD, contains
 from tests.holdout.tables import opened, watch
 from tests.ledger.forging import sealed_again
 from tests.ledger.reading import folded
-from tests.statistics.zoo import CASES
+from tests.statistics.zoo import BOUNDS, CASES
 
 
 @pytest.fixture

@@ -45,6 +45,12 @@ def git(*words: str, cwd: Path) -> str:
     return done.stdout.strip()
 
 
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody waits for those who died."""
+    monkeypatch.setattr("holdfast.ledger.git.GRACE", 0.0)
+
+
 @pytest.fixture
 def remote(tmp_path: Path) -> Path:
     return bare_repository(tmp_path)
@@ -138,8 +144,10 @@ def test_racing_clones_are_shown_what_the_ledger_has(ledger: Path) -> None:
 
 
 @pytest.mark.campaign
-def test_fifty_racing_clones(ledger: Path) -> None:
+@pytest.mark.parametrize("grace", [0.0, 10.0])
+def test_fifty_racing_clones(ledger: Path, monkeypatch: pytest.MonkeyPatch, grace: float) -> None:
     """Two of them always ask the same, and are told the same."""
+    monkeypatch.setattr("holdfast.ledger.git.GRACE", grace)
     require_all_counted(ledger, race(ledger, clones=50, questions=2), 2, distinct=25)
 
 
@@ -211,6 +219,42 @@ def test_who_is_overtaken_at_the_answer_shows_that_of_the_ledger(
         assert second.question == "avg(x > 1)"
     require_in_order(clone(ledger, "last"))
     assert len(folded(clone(ledger, "last")).answers) == 2
+
+
+def test_what_another_machine_reserved_is_left_to_it_for_a_while(
+    ledger: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A second job comes between the reservation and the answer, and waits for the first one."""
+    order: list[str] = []
+    reserved, waiting = threading.Event(), threading.Event()
+    monkeypatch.setattr("holdfast.ledger.git.GRACE", 60.0)
+    with opened(clone(ledger, "one")) as one, opened(clone(ledger, "two")) as two:
+
+        def second() -> None:
+            reserved.wait()
+            two.ask("avg(x > 2)")
+            order.append("two")
+
+        other = threading.Thread(target=second)
+        pushes = [0]
+
+        def slowly(words: Any, **how: Any) -> Any:
+            pushes[0] += "push" in words
+            if "push" in words and pushes[0] == 2:
+                reserved.set()
+                waiting.wait()
+            elif "fetch" in words and reserved.is_set():
+                waiting.set()  # the second one has seen the reservation
+            return run(words, **how)
+
+        monkeypatch.setattr(subprocess, "run", slowly)
+        other.start()
+        one.ask("avg(x > 1)")
+        order.append("one")
+        other.join()
+        assert [line.question for line in one.ledger] == ["avg(x > 1)", "avg(x > 2)"]
+    assert order == ["one", "two"]
+    assert pushes[0] == 4  # none of them was in vain
 
 
 # Kills -------------------------------------------------------------------------------------------

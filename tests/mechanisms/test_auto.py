@@ -79,7 +79,7 @@ def test_a_ledger_keeps_the_choice_and_says_why(
         assert holdout.opening.mechanism["name"] == chosen
         why = holdout.opening.mechanism["why"]
         assert why in holdout.explain()
-        assert why in str(holdout.budget)
+        assert why in holdout.budget.details
         assert holdout.budget.to_dict()["why"] == why
         first = holdout.ask("avg(late)")
     for again in ("auto", chosen, None):
@@ -95,6 +95,6 @@ def test_what_was_named_is_not_chosen(tmp_path: Path) -> None:
     with holdfast.open(TABLE, ledger=path, questions=20, described="off") as holdout:
         assert "why" not in holdout.opening.mechanism
         assert holdout.budget.to_dict()["why"] is None
-        assert "  chosen: " not in str(holdout.budget)
+        assert "chosen: " not in holdout.budget.details
     with pytest.raises(InvalidArgument, match="mechanism is 'auto'"):
         holdfast.open(TABLE, ledger=path, mechanism="auto")

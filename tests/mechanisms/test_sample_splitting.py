@@ -201,7 +201,7 @@ def test_what_it_needs() -> None:
         )
     with pytest.raises(InvalidArgument, match="independent rows that are alike"):
         SAMPLE_SPLITTING.plan(replace(wanted(1_000, 4), design=ARMS), {})
-    with pytest.raises(ToleranceTooTight, match=r"requested half-width 0\.01 .* missing"):
+    with pytest.raises(ToleranceTooTight, match=r"requested half-width 0\.01 .* best possible"):
         SAMPLE_SPLITTING.plan(wanted(1_000, 4, 0.01), {})
     with pytest.raises(ToleranceTooTight, match=r"requested half-width 0\.5 "):
         SAMPLE_SPLITTING.plan(wanted(1_000, 2_000), {})

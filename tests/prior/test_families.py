@@ -11,7 +11,7 @@ from hypothesis import given, settings, strategies as st
 from holdfast.errors import InvalidArgument, InvalidQuestion
 from holdfast.question.columns import Schema
 from holdfast.question.expression import ColumnType
-from holdfast.question.text import identifier
+from holdfast.question.text import identifier, text_of
 from holdfast.statistics.bits import Prior
 from holdfast.statistics.event import Part
 from holdfast.statistics.families import DeclaredFamily
@@ -117,6 +117,90 @@ def test_every_instance_is_the_part_of_its_question_and_weights_sum_to_the_plans
         assert sum(map(family.family.fraction, set(family.instances(part)))) == fraction, own
         # As the price has it, in thousandths of a bit.
         assert 2.0 ** (-(family.millibits(part) or 0) / 1000) <= fraction
+
+
+def test_cuts_of_numbers_and_conditions_are_segments() -> None:
+    """Between cuts, from a cut on, and where a condition holds; each weight is that of one part."""
+    of = prior(outcomes=["late"], segments=["delay at -5, 15, 60.5", "month > 2", "origin"])
+    family, fractions = family_of(of), dict[Part, Fraction]()
+    values = {place: text_of(condition) for condition, place in family.places.items()}
+    half_lines = {place: text_of(condition) for condition, place in family.half_lines.items()}
+    assert [values[0, value] for value in range(4)] == [
+        "delay < -5",
+        "delay < 15 and delay >= -5",
+        "delay < 60.5 and delay >= 15",
+        "delay >= 60.5",
+    ]
+    assert list(half_lines.values()) == ["delay >= -5", "delay >= 15", "delay >= 60.5"]
+    assert [values[1, value] for value in range(2)] == ["month <= 2", "month > 2"]
+    for instance in family.family.instances():
+        match instance:
+            case AverageInstance(_, conditions):
+                text = "avg(late)" + _among(values[each] for each in conditions)
+            case RestInstance(_, segment, value, where):
+                text = f"difference(avg(late) where {values[segment, value]}, rest)"
+            case HalfLineInstance(_, segment, value, where):
+                text = f"difference(avg(late) where {half_lines[segment, value]}, rest)"
+            case PairInstance(_, segment, first, second, where):
+                sides = (f"avg(late) where {values[segment, each]}" for each in (first, second))
+                text = f"difference({', '.join(sides)})"
+        if not isinstance(instance, AverageInstance):
+            text += _among([values[where]] if where else [])
+        part = main_part(of, text)
+        assert instance in set(family.instances(part)), text
+        fractions[part] = fractions.get(part, Fraction(0)) + family.family.fraction(instance)
+    assert sum(fractions.values()) <= family.family.plan_weight
+    for part, fraction in fractions.items():
+        assert sum(map(family.family.fraction, set(family.instances(part)))) == fraction
+
+
+@pytest.mark.parametrize(
+    ("text", "planned"),
+    [
+        ("avg(late) where month > 2", True),
+        ("avg(late) where not (month > 2) and delay >= 60.5", True),
+        ("avg(late) where delay >= -5 and delay < 15 and origin = 'JFK'", True),
+        ("avg(late) where delay >= -5", False),  # a half-line, which is cut by in contrasts only
+        ("avg(late) where delay >= -5 and delay < 60.5", False),
+        ("avg(late) where delay >= -5 and month > 2", False),
+        ("avg(late) where month > 3", False),
+        ("difference(avg(late) where delay >= 15, rest)", True),
+        ("difference(avg(late) where delay < 15, avg(late) where delay >= 15)", True),
+        ("difference(avg(late) where delay > 15, rest)", False),
+    ],
+)
+def test_what_is_between_declared_cuts_is_planned(text: str, planned: bool) -> None:
+    of = prior(outcomes=["late"], segments=["delay at -5, 15, 60.5", "month > 2", "origin"])
+    assert of.plans(main_part(of, text)) is planned
+    assert (of.bits(text).plain < BOTH.bits(text).plain) is planned
+
+
+@pytest.mark.parametrize(
+    ("segment", "why"),
+    [
+        ("delay at 15, 5", "that ascend"),
+        ("delay at 15, 15", "that ascend"),
+        ("delay at 1, 1e999", "that ascend"),
+        ("3 at 2", "uses no column"),
+        ("origin at 3", "needs a number"),
+        ("dely > 3", "did you mean 'delay'"),
+        ("delay + 1", "A condition is needed"),
+        ("delay at", "no number with cuts"),
+        ("delay", "values are not declared"),
+        ("monht", "did you mean 'month'"),
+        ("3 > 2", "uses no column"),
+    ],
+)
+def test_segments_that_cut_nothing_are_refused(segment: str, why: str) -> None:
+    with pytest.raises(InvalidArgument, match=why):
+        prior(outcomes=["late"], segments=[segment]).require_family()
+
+
+def test_an_outcome_is_not_cut_by_what_it_measures() -> None:
+    of = prior(outcomes=["delay > 15", "late"], segments=["delay at 0, 60", "origin"])
+    assert of.plans(main_part(of, "avg(late) where delay < 0"))
+    assert not of.plans(main_part(of, "avg(delay > 15) where delay < 0"))
+    assert not of.plans(main_part(of, "difference(avg(delay > 15) where delay < 0, rest)"))
 
 
 def test_sabotage_an_instance_that_is_several_parts_exceeds_the_plan() -> None:

@@ -12,7 +12,14 @@ from typing import Any
 import pytest
 
 from tests.service.boarding import BETTER, csv_of_answers, with_board
-from tests.service.serving import LATE, listening, made_service, require_clean, table
+from tests.service.serving import (
+    LATE,
+    entries,
+    listening,
+    made_service,
+    require_clean,
+    table,
+)
 
 CHROMIUM = shutil.which("chromium")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]
@@ -205,3 +212,62 @@ def test_a_newcomer_clicks_to_a_right_answer(browser: Any, tmp_path: Path, scrip
         assert steps == 7
         assert time.monotonic() - started < 120
         page.context.close()
+
+
+CUT_OFF = """[...document.querySelectorAll("main *")].filter((each) => {
+  const place = each.getBoundingClientRect();
+  const inside = each.closest(".unseen, .scroll:not(:has(> table.lines))");
+  return place.width && !inside && (place.right > innerWidth + 1 || place.left < -1);
+}).map((each) => each.outerHTML.slice(0, 100))"""
+
+
+def test_typing_is_completed_and_priced_and_news_arrives(browser: Any, tmp_path: Path) -> None:
+    """On a phone in the dark: nothing is cut off, and no row was touched before it was asked."""
+    expect = pytest.importorskip("playwright.sync_api").expect
+    service = made_service(tmp_path)
+    analyst = service.tokens.create("ada", "analyst").text
+    with listening(service) as url:
+        viewport = {"width": 390, "height": 800}
+        context = browser.new_context(viewport=viewport, color_scheme="dark")
+        page, trouble = context.new_page(), []
+        page.set_default_timeout(10_000)
+        page.on("console", lambda message: trouble.append(message.text))
+        page.goto(url)
+        page.fill("#token", analyst)
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/data/flights")
+        page.goto(f"{url}/data/flights/ask")
+        page.locator("#question").press_sequentially("avg(la")
+        expect(page.locator(".completions button")).to_have_text(["late"])
+        expect(page.locator(".hint")).to_contain_text("not closed")
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("Enter")
+        expect(page.locator("#question")).to_have_value("avg(late")
+        expect(page.locator("#question")).to_be_focused()
+        page.keyboard.type(")")
+        expect(page.locator(".ready")).to_contain_text("Ready.")
+        page.click("summary:has-text('bits')")
+        expect(page.locator("#checked")).to_contain_text("one bit longer has half the share")
+        assert len(entries(service)) == 1
+        page.keyboard.press("Tab")
+        page.focus("#question")
+        page.keyboard.press("Control+Enter")
+        page.wait_for_selector("#reply .decides")
+        assert page.evaluate(CUT_OFF) == []
+        page.goto(f"{url}/data/flights/ledger")
+        expect(page.locator("td.pick input")).to_have_count(1)
+        other = context.new_page()  # somebody else asks meanwhile
+        other.goto(f"{url}/data/flights/ask?question=avg(x > 20) by origin")
+        other.check("[name=accept_cost]")
+        other.click("button:text-is('Ask')")
+        other.wait_for_selector("#reply .groups")
+        assert other.evaluate(CUT_OFF) == []
+        page.evaluate("htmx.ajax('GET', '/data/flights/news?seen=1', '#news')")  # as every 5 s
+        expect(page.locator("summary:has-text('3 answers')")).to_be_visible()
+        page.fill("#words", "late")
+        expect(page.locator("summary:has-text('3 answers')")).to_have_count(0)
+        for place in ("", "/ledger", "/answers/2", "/compare?line=2&line=3", "/promise"):
+            page.goto(f"{url}/data/flights{place}")
+            assert page.evaluate(CUT_OFF) == [], place
+        context.close()
+    assert [text for text in trouble if "Content Security Policy" in text] == []

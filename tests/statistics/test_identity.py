@@ -235,7 +235,7 @@ REFUSED = [
     ("sqrt_of_sum(x)", "is not a statistic; there are accuracy, auc"),
     ("corr(x, z)", "did you mean correlation"),
     ("percentile(x, 0.5)", "did you mean quantile"),
-    ("slope(x, z)", "covariance"),
+    ("regr_slope(x, z)", "did you mean slope"),
     ("avg(x, z)", "avg takes 1 arguments, and 2 were given"),
     ("avg()", "argument of the question is missing"),
     ("avg(x,)", "argument of the question is missing"),

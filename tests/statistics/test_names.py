@@ -13,7 +13,7 @@ from holdfast.question.expression import ColumnType
 from holdfast.statistics.names import short_name
 from tests.holdout.tables import opened
 
-FACTS = {"schema": {"delay": (-60, 180), "Other one": (0, 9), "whole": (0, 20), "p": (0, 1)}}
+BOUNDS = {"delay": (-60, 180), "Other one": (0, 9), "whole": (0, 20), "p": (0, 1)}
 ROWS = pl.DataFrame(
     {
         "delay": [float(place % 90) for place in range(600)],
@@ -48,7 +48,7 @@ ROWS = pl.DataFrame(
     ],
 )
 def test_an_answer_and_its_line_have_the_name(tmp_path: Path, asked: str, name: str) -> None:
-    with opened(tmp_path, ROWS, described="exact", **FACTS) as holdout:
+    with opened(tmp_path, ROWS, described="exact", schema=BOUNDS) as holdout:
         answer = holdout.ask(asked)
         assert answer.name == name
         assert holdout.ledger.to_text().splitlines()[1].endswith(f"  {name}")

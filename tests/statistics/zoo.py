@@ -9,6 +9,7 @@ import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -160,6 +161,14 @@ def correlation(first: str, second: str) -> Callable[[Sequence[Row]], float]:
     return plain
 
 
+def slope(y: str, x: str) -> Callable[[Sequence[Row]], float]:
+    def plain(every: Sequence[Row]) -> float:
+        rows = known(every, x, y)
+        return covariance(x, y)(rows) / covariance(x, x)(rows)
+
+    return plain
+
+
 def rmse(rows: Sequence[Row]) -> float:
     gaps = [number(row, "x") - number(row, "z") for row in known(rows, "x", "z")]
     return math.sqrt(average([gap * gap for gap in gaps]))
@@ -199,6 +208,12 @@ def geometric_mean(rows: Sequence[Row]) -> float:
     values = [number(row, "k") + 1.0 for row in known(rows, "k")]
     root = 1.0 / len(values)
     return float(math.prod(value**root for value in values))
+
+
+def kendall(rows: Sequence[Row]) -> float:
+    pairs = list(combinations(((row["x"], row["k"]) for row in known(rows, "x", "k")), 2))
+    signs = (((a > c) - (a < c)) * ((b > d) - (b < d)) for (a, b), (c, d) in pairs)
+    return sum(signs) / len(pairs) if pairs else 0.0  # no two rows disagree
 
 
 def auc(rows: Sequence[Row]) -> float:
@@ -359,6 +374,8 @@ CASES = [
     Case("geometric_mean(k + 1) where arm = 'A'", among(in_arm("A"), geometric_mean)),
     Case("covariance(x, z)", covariance("x", "z")),
     Case("correlation(x, z)", correlation("x", "z")),
+    Case("slope(z, x)", slope("z", "x")),
+    Case("slope(k, z) where arm = 'A'", among(in_arm("A"), slope("k", "z"))),
     Case("correlation(k, z) where arm = 'A'", among(in_arm("A"), correlation("k", "z"))),
     Case("difference(new = y, old = y)", _paired),
     Case("difference(new = y, old = y) where arm = 'B'", among(in_arm("B"), _paired)),
@@ -391,6 +408,8 @@ CASES = [
         ),
     ),
     Case("auc(p, y)", auc),
+    Case("kendall(k, x)", kendall),
+    Case("kendall(k, x) where arm = 'A'", among(in_arm("A"), kendall)),
     Case("accuracy(new, y)", share(right("new"))),
     Case("accuracy(new, y) where arm = 'A'", among(in_arm("A"), share(right("new")))),
     Case("error(new, y)", share(lambda row: not right("new")(row))),

@@ -12,10 +12,11 @@ import importlib
 import json
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from holdfast.did_you_mean import (
     COMMANDS_ELSEWHERE,
+    EXTRA_ARGUMENTS,
     near_names,
     option_meant,
     option_written,
@@ -119,7 +120,7 @@ def _run(app: Typer) -> int | None:
     """Run the app; what was typed wrongly is said with what was meant, and an example."""
     from typer import Abort, BadParameter
 
-    (usage_error,) = (each for each in BadParameter.__mro__ if each.__name__ == "UsageError")
+    usage_error = cast("type[Exception]", BadParameter.__base__)  # which has no name of Typer's own
     try:
         code: int | None = app(standalone_mode=False)
     except Abort:
@@ -134,10 +135,10 @@ def _run(app: Typer) -> int | None:
 def _explain_usage(error: Any) -> None:
     """Print what is wrong, and below it what was meant and an example of the command."""
     context, option = error.ctx, getattr(error, "option_name", None)
-    if context is not None and error.message == context.get_help():  # no command was named
+    command: Any = None if context is None else context.command
+    if command is not None and error.message == context.get_help():  # no command was named
         error.show()
         return
-    command = None if context is None else context.command
     hint = ""
     if option is not None:
         name = option.lstrip("-").replace("-", "_")
@@ -147,12 +148,15 @@ def _explain_usage(error: Any) -> None:
             flags = [flag for each in command.params for flag in each.opts if flag[:2] == "--"]
             known = [flag.lstrip("-").replace("-", "_") for flag in flags]
             hint, error.possibilities = option_meant(name, known, typed=True), None
-    elif hasattr(command, "commands"):
+    elif hasattr(command, "commands") and context.parent is None:
         word = _command_of(sys.argv[1:])
         name = COMMANDS_ELSEWHERE.get(word) or next(iter(near_names(word, COMMANDS)), None)
         hint = f"did you mean holdfast {name or '-h'}?"
         command = command.commands.get(name)
         error.message = error.message.partition(" Did you mean")[0]
+    extra = error.message.partition("extra argument(s) (")[2].removesuffix(")")
+    if extra and command.name in EXTRA_ARGUMENTS:
+        hint = f"did you mean {EXTRA_ARGUMENTS[command.name]} {extra}?"
     files = [word for word in sys.argv[1:] if word.endswith((".csv", ".jsonl", ".eval"))]
     if command is not None and command.name == "gate" and len(files) > 1:
         hint = f"two files are compared: holdfast compare {' '.join(files[:2])}"

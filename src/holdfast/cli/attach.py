@@ -11,7 +11,7 @@ import typer
 from holdfast.cli.commands import Json, app, read_bounds, show_json
 from holdfast.cli.elsewhere import again, anywhere, require_here, served, with_rows
 from holdfast.cli.init import read_table
-from holdfast.cli.ledgers import Data, Name, TableName, looked_at, resumed
+from holdfast.cli.ledgers import Data, Name, TableName, looked_at, opened, resumed
 from holdfast.cli.parameters import with_options
 from holdfast.holdout.options import TableFormOptions
 
@@ -98,13 +98,17 @@ def promote(
     column: Annotated[str, typer.Argument(metavar="COLUMN", help="A column that is there.")],
     why: Annotated[str | None, typer.Option(metavar="TEXT", help="Why it is promoted.")] = None,
     asked_by: Annotated[str | None, typer.Option(metavar="WHO", help="Who promotes it.")] = None,
+    data: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="The data, to finish what a job that died had begun."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Name the incumbent, with which others are compared.
 
     It is an entry of the ledger, costs nothing and changes no answer.
     """
-    with resumed(name) as holdout:
+    with resumed(name) if data is None else opened(name, data, None) as holdout:
         promotion = holdout.promote(column, why=why, asked_by=asked_by)
     if as_json:
         show_json(promotion.to_dict())

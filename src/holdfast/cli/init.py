@@ -155,10 +155,19 @@ def introduction(holdout: Holdout, data: str, declared: Mapping[str, Any]) -> st
 def _family_to_declare(known: Schema) -> list[str]:
     """What could be declared to be measured, and to be cut by, where nobody said it."""
     from holdfast.holdout.learnt import proposed_family
+    from holdfast.prior.column_weights import Columns
+    from holdfast.prior.literals import Class
+    from holdfast.question.text import identifier, numeral
 
     outcomes, segments = proposed_family(known)
     if known.outcomes or known.planned or not outcomes:
         return []
+    # A number that is not measured is cut half-way between its declared bounds, which are public.
+    segments += [
+        f"{identifier(name)} at {numeral(sum(known.bounds[name]) / 2)}"
+        for name, place in Columns(known).places.items()
+        if place.of is Class.RANGE and identifier(name) not in outcomes[:_PROPOSED]
+    ]
     words = [f"--outcome {quote(name)}" for name in outcomes[:_PROPOSED]]
     words += [f"--segment {quote(name)}" for name in segments[:_PROPOSED]]
     return [

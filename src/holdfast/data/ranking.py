@@ -25,6 +25,7 @@ __all__ = [
     "ScoreCounts",
     "ShuffledClasses",
     "merged_scores",
+    "paired_numbers",
     "ranked_pairs",
     "shuffled_classes",
 ]
@@ -206,6 +207,26 @@ def _single_rows(
         rows = np.arange(start, min(start + most, int(ends[-1])))
         place = np.searchsorted(ends, rows, side="right")
         yield place, rows - (ends - counts)[place]
+
+
+def paired_numbers(
+    sample: Sample, values: tuple[Expression, Expression], inside: Expression | None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Two numbers of each row in the condition that has both, sorted by what the rows hold."""
+    import polars as pl
+
+    wanted = [*values, *([] if inside is None else [inside])]
+    columns = sorted({name for each in wanted for name in column_names(each)})
+    batches = []
+    for frame in sample.frames(columns):
+        first, second, *group = evaluate(frame, wanted)
+        batch = pl.DataFrame({"x": first.cast(pl.Float64), "y": second.cast(pl.Float64)})
+        if group:
+            batch = batch.filter(group[0].fill_null(value=False))
+        batches.append(batch.drop_nulls())
+    rows = pl.concat(batches).sort("x", "y")
+    x, y = (rows[name].to_numpy() + 0.0 for name in ("x", "y"))  # which turns -0 into 0
+    return x, y
 
 
 def ranked_pairs(sample: Sample, score: Expression, positive: Expression) -> RankedPairs:

@@ -102,11 +102,6 @@ class Answer(float):
         return "repeated" if self.repeated and not silent else self.recorded.status
 
     @property
-    def status_text(self) -> str:
-        """Status in words: one that says nothing has no information."""
-        return self.status if self.status == "repeated" else self.recorded.status_text
-
-    @property
     def verdict(self) -> Judgement | None:
         """For a difference with `better=`: better, worse, or cannot tell."""
         return verdict_of(self.interval, self.better)

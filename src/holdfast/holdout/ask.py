@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from holdfast import require
@@ -217,7 +218,7 @@ class CallTerms:
         table: str | None = None,
     ) -> list[Request]:
         """What is asked for, as the ledger records it; `table` is what they are asked for."""
-        tolerance = self.width.part_of(questions, desk.transcript.terms.rows)
+        named = self.width.part_of(questions, desk.transcript.terms.rows)
         return [
             Request(
                 question.text,
@@ -226,13 +227,14 @@ class CallTerms:
                 guess.verb,
                 guess.of(place),
                 guess.side,
-                tolerance,
+                guess.tolerance_at(place, named),
                 better,
                 self.why,
                 self.asked_by,
                 self.request_key,
                 table,
                 is_single(question) and question.unbounded,
+                guess.likely_at(place),
             )
             for place, (question, better) in enumerate(zip(questions, betters, strict=True))
         ]
@@ -260,7 +262,7 @@ def answers_to(
     in_table: bool = False,
 ) -> list[Answer]:
     """The answers. `in_table`, a question may say nothing beside others that do."""
-    tolerance = requests[0].tolerance
+    tolerance = None if requests[0].likely else requests[0].tolerance
     if guess.side is None and not all(map(is_single, questions)):
         desk.refresh()
         require_telling(desk, questions, guess, tolerance, in_table=in_table)
@@ -272,7 +274,7 @@ def answers_to(
         return is_silent(desk, questions[place], guess.of(place), guess, tolerance)
 
     try:
-        return desk.retried(lambda: answered(desk, questions, requests, guess, tolerance, silent))
+        return desk.retried(partial(answered, desk, questions, requests, guess, tolerance, silent))
     except Refused as refusal:
         if guess.verb == "check" or tolerance is None or len(questions) > 1:
             raise

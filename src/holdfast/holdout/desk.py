@@ -60,7 +60,7 @@ from holdfast.ledger.entries import (
 )
 from holdfast.ledger.implied import Implications, Implied
 from holdfast.ledger.index import recall
-from holdfast.ledger.lock import retried
+from holdfast.ledger.lock import LostRace, retried
 from holdfast.ledger.opening import Opening
 from holdfast.ledger.store import Store
 from holdfast.ledger.transcript import Transcript
@@ -280,7 +280,10 @@ class Desk:
 
     def retried(self, work: Callable[[], _T]) -> _T:
         """What some work returns, begun again whenever another machine wrote first."""
-        return retried(work, self._timeout)
+        try:
+            return work()
+        except LostRace:
+            return retried(work, self._timeout)
 
     def stored(self, wish: Wish) -> Recorded | None:
         """The answer that fulfils a wish, as of the last reading; None if it is to be asked."""

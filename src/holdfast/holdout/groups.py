@@ -24,7 +24,7 @@ from holdfast.question.text import numeral
 from holdfast.statistics.bind import Question
 from holdfast.statistics.entry import TableCall
 from holdfast.statistics.labelled import GroupsOf, Label, grouping_column, of_group, whole_text
-from holdfast.wording import missing_rows, plural
+from holdfast.wording import missing_rows, plural, status_text
 
 if TYPE_CHECKING:
     import altair
@@ -142,7 +142,13 @@ class Groups:
         """A line of the table, as text."""
         names = (str(part) for part in _parts(member))
         interval = answer.recorded.interval_text
-        return (*names, _shown_size(answer), answer.recorded.shown, interval, answer.status_text)
+        return (
+            *names,
+            _shown_size(answer),
+            answer.recorded.shown,
+            interval,
+            status_text(answer.status),
+        )
 
     def _repr_html_(self) -> str:
         head = "".join(

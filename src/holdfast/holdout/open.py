@@ -146,8 +146,9 @@ def open(
     * `schema`: the bounds of columns, {name: (low, high)}, and perhaps their values and weights,
       or a TOML file with all that (see docs/bits.md); nothing of it may be taken from the protected
       rows: `holdfast.learn_schema` proposes it from others;
-    * `outcomes`: what is measured, such as "arr_delay > 15"; `segments`: the columns that it is cut
-      by, with declared values (see docs/bits.md); `planned`: questions such as "effect(well, arm)
+    * `outcomes`: what is measured, such as "arr_delay > 15"; `segments`: what it is cut by,
+      columns with declared values, conditions such as "hour > 12" and numbers with cuts such as
+      "hour at 6, 12, 18" (see docs/bits.md); `planned`: questions such as "effect(well, arm)
       by site": all of them cost few bits;
     * `design`: columns that somebody decided (arm, site, category, label): they become public, so
       that their groups have known sizes, and every promise is for the design as it is;

@@ -281,8 +281,9 @@ class PromiseOptions(TypedDict, total=False):
     segments: Annotated[
         Sequence[str] | None,
         VerbOption(
-            "A column that it is cut by, with declared values. Repeat for several.",
-            "COLUMN",
+            'What it is cut by: a column with declared values, a condition such as "hour > 12", or '
+            'a number with cuts such as "hour at 6, 12, 18". Repeat for several.',
+            "CUT",
             flag="--segment",
         ),
     ]

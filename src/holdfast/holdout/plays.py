@@ -129,9 +129,10 @@ def plays_to_run(
 ) -> list[Play]:
     """The plays of questions that are put together; what earlier answers settle puts nothing."""
     plays = plays_of(desk, questions, guess, tolerance, claims)
+    widths = [guess.tolerance_at(place, tolerance) for place in range(len(questions))]
     return [
-        play if implied_claim(desk, each, guess, place, tolerance) is None else _settled(each)
-        for place, (each, play) in enumerate(zip(questions, plays, strict=True))
+        play if implied_claim(desk, each, guess, place, width) is None else _settled(each)
+        for place, (each, play, width) in enumerate(zip(questions, plays, widths, strict=True))
     ]
 
 
@@ -207,10 +208,12 @@ class _Call:
         """
         desk, tolerance = self.desk, self.tolerance
         plain = [part.statistic for _, part in batch if part.guess is None and not part.refuted]
-        others = iter(wishes_for(desk, plain, self.guess.rows, tolerance) if plain else ())
+        rows, likely = self.guess.rows, self.guess.likely_at(0)
+        others = iter(wishes_for(desk, plain, rows, tolerance, likely) if plain else ())
         wishes = []
         for place, part in batch:
-            t = desk.half_width(tolerance, part.statistic)
+            wanted = self.guess.tolerance_at(place, tolerance)
+            t = desk.half_width(wanted, part.statistic)
             if part.refuted:
                 most = max(t, desk.half_width(None, part.statistic))  # of a claim: narrower
                 wish = Wish(
@@ -222,7 +225,7 @@ class _Call:
             elif part.guess is None:
                 wish = next(others)
             else:
-                wish = self.claims[place].of(claimed(part, t, tolerance))
+                wish = self.claims[place].of(claimed(part, t, wanted))
                 wish = _half_implied(desk, self.questions[place], wish)
             wishes.append(wish)
         return wishes
@@ -323,6 +326,8 @@ class _Call:
         answer = Answer(line, more, repeated=taken.repeated, parts=taken.looks)
         alone = len(self.questions) == 1
         advice = values_to_declare(self.desk, line.question, line.bits) if alone else None
+        if advice is None and line.outlook is not None and self.desk.train is not None:
+            advice = "the training rows could forecast this: gate it (expect=)"
         name = short_name(line.question, self.desk.table.schema)
         return answer.judged(self.requests[place].better).advised(advice).called(name)
 

@@ -322,6 +322,7 @@ def _batch_fault(transcript: Transcript, pending: Pending) -> str | None:
             fault = _question_fault(transcript, reserved, statistic) or _order_fault(
                 transcript, reserved
             )
+            fault = fault or _width_fault(transcript.terms, reserved)
             if reserved.intersected and implications.of(statistic, transcript) is None:
                 fault = fault or "nothing was known that it could be intersected with"
         except HoldfastError:
@@ -359,6 +360,21 @@ def _order_fault(transcript: Transcript, reserved: Asked) -> str | None:
     if repeated and before.refuted == reserved.follows:
         return None
     return "it does not follow a claim that was not confirmed"
+
+
+def _width_fault(terms: Terms, reserved: Asked) -> str | None:
+    """Whether the half-width of a check is what the public numbers come to that it names."""
+    request, offer = reserved.request, reserved.offer
+    if request.likely is None or offer.claim is None or offer.guess is None:
+        return None
+    t = request.likely.again(terms.half_width).tolerance
+    # A guess from other rows is a way to ask: its claim alone has the half-width.
+    by_rows = alike(list(offer.claim), [offer.guess - t, offer.guess + t])
+    kept = alike(request.tolerance, t) if request.guess is not None else by_rows
+    is_check = (request.verb, request.side) == ("check", None)
+    if kept and alike(request.likely.tolerance, t) and is_check and request.likely.n <= terms.rows:
+        return None
+    return "its half-width is not the one that its guess makes likely"
 
 
 def _question_fault(transcript: Transcript, reserved: Asked, statistic: Statistic) -> str | None:

@@ -4,7 +4,8 @@
 the branch from the very commit that was read to the next one, or is refused. So an offer is
 reserved in the remote before data is touched, and an answer is in the remote before anybody sees
 it. A job that is killed before a push has shown nothing; one that is killed after it has paid, and
-whoever comes next finishes or repeats its answer with the same noise.
+whoever comes next finishes or repeats its answer with the same noise. That rests on the job: what
+it prints of the rows by itself, in its log, no ledger counts.
 
 **A lost race starts again.** Where another machine was quicker, nothing was written, and what was
 computed is dropped: the call begins again from the newer entries (`lock.retried`). No lock is held
@@ -29,7 +30,8 @@ import shutil
 import sqlite3
 import subprocess
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
@@ -55,11 +57,12 @@ from holdfast.ledger.side_files import require_format, unavailable, was_moved, w
 from holdfast.ledger.sqlite import file_lock, hold_file_lock
 from holdfast.ledger.store import GIT
 
-__all__ = ["GitHome", "GitKeeper", "GitRecords"]
+__all__ = ["GRACE", "GitHome", "GitKeeper", "GitRecords"]
 
 _FILE, _FOLDER = "ledger.txt", "columns"
 _OWN, _NEXT = "refs/heads/ledger", "refs/heads/next"  # of the repository that is ours
 _LONGEST = 300.0  # seconds for one command of git
+GRACE, _MOMENT = 10.0, 0.5  # seconds that a reservation is left to its machine, and between looks
 _NO_BRANCH = "couldn't find remote ref"
 # Variables and settings that say how a remote is reached; all others are of the user's repository.
 _REACHING = ("GIT_SSH", "GIT_ASKPASS", "GIT_PROXY", "GIT_SSL", "GIT_HTTP", "GIT_EXEC_PATH")
@@ -181,8 +184,12 @@ class _Repository:
 
     def __init__(self, home: GitHome) -> None:
         self._home, self._ref = home, f"refs/heads/{home.branch}"
+        self._is_interrupted = False
+        self._make()
+
+    def _make(self) -> None:
         self._folder = Path(tempfile.mkdtemp(prefix="holdfast-git-"))
-        self._environment = home.remote.environment(self._folder)
+        self._environment = self._home.remote.environment(self._folder)
         for each in ("objects", "refs"):  # all that git asks of an empty one
             (self._folder / each).mkdir()
         (self._folder / "HEAD").write_text("ref: refs/heads/none\n")
@@ -262,13 +269,29 @@ class _Repository:
             ) from None
 
     def _remotely(self, *words: str) -> bytes:
-        return _run(["-C", self._home.remote.folder, *words], self._environment)
+        return self._command(["-C", self._home.remote.folder, *words])
 
     def _git(self, *words: str, given: bytes = b"") -> bytes:
         try:
-            return _run(words, self._environment, given)
+            return self._command(words, given)
         except _Failed as failure:
             raise unavailable(self._home, failure) from None
+
+    def _command(self, words: Sequence[str], given: bytes = b"") -> bytes:
+        """One command; after one that was interrupted, and may still run, in another folder."""
+        if self._is_interrupted:
+            self.close()
+            self._make()
+            self._is_interrupted = False
+            self.fetch()
+        self._is_interrupted = True
+        try:
+            done = _run(words, self._environment, given)
+        except (_Failed, HoldfastError):
+            self._is_interrupted = False
+            raise
+        self._is_interrupted = False
+        return done
 
 
 # The text of a ledger in a branch. It grows at its end, line by line: each entry with its hash, as
@@ -435,12 +458,26 @@ class GitKeeper:
     def __init__(self, home: GitHome, lock: sqlite3.Connection, records: GitRecords) -> None:
         self.records = records
         self._home, self._lock = home, lock
+        self._newest = 0  # the number of the last entry that was written here
 
     def hold(self, timeout: float) -> None:
-        """Wait for the processes of this machine, and read what all machines wrote."""
+        """Wait for the processes of this machine, and read what all machines wrote.
+
+        What another one has reserved is left to it for a while: whoever is still there writes the
+        answer sooner than it could be found here.
+        """
         hold_file_lock(self._lock, self._home, timeout)
         self.records.fetch()
+        deadline = time.monotonic() + min(timeout, GRACE)
+        while self._is_reserved() and time.monotonic() < deadline:
+            time.sleep(_MOMENT)
+            self.records.fetch()
         self.records.is_held = True
+
+    def _is_reserved(self) -> bool:
+        """Whether the newest entry is a reservation of another machine."""
+        seq, text, _ = self.records.text.rows[-1] if self.records.text.rows else (0, "", "")
+        return seq != self._newest and '"kind":"reserve/' in text
 
     def let_go(self) -> None:
         """Free the lock of this machine."""
@@ -459,6 +496,7 @@ class GitKeeper:
         first, last = addition.rows[0][0], addition.rows[-1][0]
         message = f"Entry {first}" if first == last else f"Entries {first} to {last}"
         self._publish(message, _lines(addition))
+        self._newest = last
 
     def keep_file(self, name: str, content: bytes) -> None:
         """Commit and push it, encrypted unless it is public."""

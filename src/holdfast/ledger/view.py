@@ -21,7 +21,7 @@ from holdfast.question.columns import Schema
 from holdfast.statistics.description import method_of
 from holdfast.statistics.names import short_name
 from holdfast.theory.base.intervals import Interval
-from holdfast.wording import missing_rows, percent, plural
+from holdfast.wording import missing_rows, percent, plural, status_text
 
 if TYPE_CHECKING:
     import polars as pl
@@ -183,7 +183,7 @@ class LedgerView:
         interval = "" if recorded.side else recorded.interval_text  # the claim says it
         name = short_name(recorded.question, self.schema)
         return (
-            f"{number:>4}  {recorded.status_text:<15}{recorded.shown:>11}  {interval:<26} "
+            f"{number:>4}  {status_text(recorded.status):<15}{recorded.shown:>11}  {interval:<26} "
             f"{bits:>5} {rows:>9}  {indent}{verdict}{name}{note}"
         )
 
@@ -304,20 +304,23 @@ def _explained(line: Recorded, parts: Sequence[Recorded], kind: MechanismKind) -
     verdict = f"{line.verdict}: " if line.verdict else ""
     lines = [f"{number}. {verdict}{line.question} {_result(line)}"]
     if line.look is not None:
-        return [*lines, *_looked(line, line.status_text, kind, "      ")]
+        return [*lines, *_looked(line, line.status, kind, "      ")]
     if line.known or line.contradict:
         lines.append(f"      {line.known_text}")
     if not line.parts:
-        return [*lines, f"      {line.status_text}; no look was asked for it, and it adds 0 nats"]
+        return [
+            *lines,
+            f"      {status_text(line.status)}; no look was asked for it, and it adds 0 nats",
+        ]
     earlier = len(set(line.parts)) - len(parts)
     beside = f", and {plural(earlier, 'look')} known before" if earlier else ""
     lines.append(
-        f"      {line.status_text}; follows from {plural(len(parts), 'look')} asked for it"
+        f"      {status_text(line.status)}; follows from {plural(len(parts), 'look')} asked for it"
         f"{beside}; they add {line.charge:.5g} nats"
     )
     for part in parts:
         lines.append(f"      look {part.look}: {part.question} {_result(part)}")
-        lines += _looked(part, part.status_text, kind, "        ")
+        lines += _looked(part, part.status, kind, "        ")
     return lines
 
 

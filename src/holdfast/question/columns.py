@@ -41,7 +41,7 @@ class Schema:
     `learnt` names the columns whose values, or ranges of numbers, nobody declared: they are those
     of training rows.
     `aliases` are other names of columns: a question by such a name is about the column itself.
-    `outcomes` are what is measured, `segments` the columns that it is cut by, `planned` questions.
+    `outcomes` are what is measured, `segments` what it is cut by, `planned` questions.
     """
 
     types: Mapping[str, ColumnType]

@@ -36,13 +36,13 @@ What is measured, by what it is cut, and what was planned make their own questio
 a group against the rest, pairs of groups; docs/bits.md)::
 
     outcomes = ["arr_delay > 15", "arr_delay"]
-    segments = ["origin", "carrier", "month"]
+    segments = ["origin", "carrier", "month", "hour at 6, 12, 18", "distance > 1000"]
     planned = ["effect(arr_delay > 15, arm) by origin"]
 
-In Python an entry is a pair of bounds, a scale such as `holdfast.tails.sub_gaussian(0.4)`, or a
-mapping with `bounds`, `scale`, `values`, `weight` and `never_null`; beside them `favourites`,
-`outcomes`, `segments` and `planned` are lists of texts (of a table with such a column, only in a
-file).
+In Python an entry is a pair of bounds, a list of values, a scale such as
+`holdfast.tails.sub_gaussian(0.4)`, or a mapping with `bounds`, `scale`, `values`, `weight` and
+`never_null`; beside them `favourites`, `outcomes`, `segments` and `planned` are lists of texts (of
+a table with such a column, only in a file).
 Nothing of this may be taken from the protected rows: `holdfast.learn_schema` reads other rows.
 """
 
@@ -243,7 +243,7 @@ def read_list(name: str, texts: object) -> tuple[str, ...]:
 _LISTED = {
     "favourites": "questions",
     "outcomes": "values of a row",
-    "segments": "columns",
+    "segments": "columns, conditions or numbers with cuts",
     "planned": "questions",
 }
 

@@ -130,8 +130,8 @@ def _require_likely_value(schema: Schema, op: Op, name: str, value: str) -> None
     if op in _ORDERS and _MOMENT.fullmatch(value):
         raise InvalidQuestion(
             f"Column {shortened(name)} is text, which {str(op)!r} orders letter by letter, and "
-            f"{string(value)} is a date; declare its format, or make it a column of dates before "
-            "the table is opened."
+            f"{string(value)} is a date; declare its format, or make it a date before the table "
+            f"is opened: pl.col({name!r}).str.to_date()."
         )
     known = schema.said.values.get(name, (value,))
     if op in (Op.EQUAL, Op.UNEQUAL) and value not in known:

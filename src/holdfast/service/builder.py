@@ -189,6 +189,7 @@ _KINDS: Mapping[str, _SlotKind] = {
     "y": "number",
     "arm": "arm",
 }
+_TITLES = {"value": "of", "delay > 15": "of", "first": "of", "second": "and"}
 _ERRORS_OF_NUMBERS = ("mae", "mse", "neg_rmse", "r2", "rmse", "closer")
 # They rest on something that the question declares of the rows, which is for the custodian.
 _DECLARING = ("catoni",)
@@ -526,11 +527,13 @@ class Builder:
         for (place, slot), text in zip(self._places(draft), slots, strict=True):
             condition, column = self.condition(text), self._column_of(text)
             compared = column is not None and slot.kind in _COMPARED
+            # A filter was added by its column, and the second group is of the first one's.
+            is_same = place.startswith("where") or (place, slot.kind) == ("slot 2", "group")
             yield {
                 "place": place,
-                "title": slot.title.replace("_", " "),
+                "title": _TITLES.get(slot.title, slot.title).replace("_", " "),
                 "text": text,
-                "columns": [] if place.startswith("where") else self._chips(slot.kind, column),
+                "columns": [] if is_same else self._chips(slot.kind, column),
                 "column": None if column is None else column.name,
                 "operators": self._operators(slot, column, condition) if compared else [],
                 "value": None if condition is None else condition.value,

@@ -280,11 +280,21 @@ async def ledger_page(
 
 
 @dashboard.get("/data/{dataset}/ledger.csv")
-async def ledger_file(dataset: str, service: Serving, session: Signed) -> Response:
+async def ledger_file(
+    dataset: str,
+    service: Serving,
+    session: Signed,
+    words: str = "",
+    status: str = "",
+    by: str = "",
+) -> Response:
+    """The ledger with its parts, or those lines that somebody looks for."""
     served = service.served(dataset, session.token)
+    search = LedgerSearch(words[:200], status[:40], by[:100])
 
     def lines(holdout: Holdout) -> list[dict[str, Any]]:
-        return ledger_told(holdout.ledger.to_dicts(parts=True), session.token, holdout)
+        every = ledger_told(holdout.ledger.to_dicts(parts=True), session.token, holdout)
+        return [line for line in every if search.fits(line)]
 
     return Response(csv_of(await served.read(lines)), media_type="text/csv; charset=utf-8")
 
@@ -300,8 +310,10 @@ async def answers_picture(
             raise rejection(403, "the picture names those who submitted; the standings do not.")
         return list(holdout.ledger), holdout.opening.terms, holdout.schema
 
-    lines, *declared = await service.served(dataset, session.token).read(read)
-    return await svg_reply(lambda: answers_chart(dataset, lines[-_DRAWN:], *declared), dark=dark)
+    lines, terms, schema = await service.served(dataset, session.token).read(read)
+    return await svg_reply(
+        lambda: answers_chart(dataset, lines[-_DRAWN:], terms, schema), dark=dark
+    )
 
 
 @dashboard.get("/data/{dataset}/promise")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
@@ -14,15 +14,17 @@ from holdfast.data.sampling import GIVEN_SIZES
 from holdfast.holdout.groups import Distribution, Groups
 from holdfast.holdout.holdout import Holdout
 from holdfast.ledger.entries import Recorded
+from holdfast.ledger.view import LedgerView
 from holdfast.question.text import identifier
 from holdfast.service.data_set import dataset_kind
 from holdfast.service.tokens import Token
 from holdfast.service.wire import ledger_told
 from holdfast.statistics.names import short_name
 from holdfast.theory.base.intervals import Interval
-from holdfast.wording import among_rows, percent, plural
+from holdfast.wording import among_rows, percent, plural, status_text
 
 __all__ = [
+    "SHOWN",
     "LedgerSearch",
     "board_shown",
     "comparison_shown",
@@ -234,7 +236,8 @@ class LedgerSearch:
 
     def fits(self, facts: Mapping[str, Any]) -> bool:
         """Whether a line is looked for; `facts` are what the reader may know of it."""
-        text = f"{facts['question']} {facts['why'] or ''} {facts.get('asked_by') or ''}".lower()
+        fields = ("question", "table", "why", "asked_by")
+        text = " ".join(facts.get(name) or "" for name in fields).lower()
         return (
             all(word in text for word in self.words.lower().split())
             and self.status in ("", facts["status"])
@@ -253,27 +256,37 @@ def lines_shown(
 ) -> list[dict[str, Any]]:
     """Lines of the ledger from the newest on, or of its gates alone, as a page shows them."""
     view = holdout.ledger
-    every = zip(view, view.to_dicts(), strict=True)
-    newest = [pair for pair in every if pair[0].is_gate or not gates]
-    newest.reverse()
-    if not search:  # what is on no page is not told to anybody, either
+    newest = [line for line in view if line.is_gate or not gates][::-1]
+    if not search:  # facts are made of what is shown alone
         newest = newest[first : first + many]
-    lines = ledger_told([facts for _, facts in newest], reader, holdout)
-    pairs = [(line, facts) for (line, _), facts in zip(newest, lines, strict=True)]
+    lines = list(zip(newest, _visible(view, newest, reader, holdout), strict=True))
     if search:
-        fitting = [pair for pair in pairs if search.fits(pair[1])]
-        pairs = fitting[first : first + many]
-    return [_line(line, facts, holdout) for line, facts in pairs]
+        lines = [pair for pair in lines if search.fits(pair[1])][first : first + many]
+    return [_line(line, facts, holdout) for line, facts in lines]
 
 
 def line_of(holdout: Holdout, reader: Token, number: int) -> tuple[Recorded, dict[str, Any]] | None:
     """A line by its number, as it is recorded and as a page shows it; None where there is none."""
     view = holdout.ledger
-    for line, facts in zip(view, view.to_dicts(), strict=True):
-        if line.number == number:
-            (visible,) = ledger_told([facts], reader, holdout)
-            return line, _line(line, visible, holdout)
-    return None
+    line = next((each for each in view if each.number == number), None)
+    if line is None:
+        return None
+    (facts,) = _visible(view, [line], reader, holdout)
+    return line, _line(line, facts, holdout)
+
+
+def _visible(
+    view: LedgerView, lines: Sequence[Recorded], reader: Token, holdout: Holdout
+) -> list[dict[str, Any]]:
+    """Facts of some lines, as far as a reader may know them."""
+    return ledger_told(replace(view, lines=tuple(lines)).to_dicts(), reader, holdout)
+
+
+# What a page shows of a line beside its facts.
+SHOWN = (
+    "bar", "claimed", "copy", "decides", "interval", "name", "picture", "rows", "shown",
+    "status_text",
+)  # fmt: skip
 
 
 def _line(line: Recorded, facts: Mapping[str, Any], holdout: Holdout) -> dict[str, Any]:
@@ -283,10 +296,11 @@ def _line(line: Recorded, facts: Mapping[str, Any], holdout: Holdout) -> dict[st
     """
     says, sided = line.value is not None, line.side is not None
     interval = line.interval_text if says and not sided else ""
-    rows, question = holdout.rows, short_name(facts["question"], holdout.schema)
+    rows, name = holdout.rows, short_name(facts["question"], holdout.schema)
     return {
         **facts,
-        "question": question,
+        "name": name,
+        "status_text": status_text(line.status),
         "claimed": line.claimed,
         "shown": line.shown if says else "",
         "interval": interval,
@@ -294,7 +308,7 @@ def _line(line: Recorded, facts: Mapping[str, Any], holdout: Holdout) -> dict[st
         "decides": decision_of(line),
         "picture": picture_of(line),
         "rows": among_rows(line.rows or (rows, rows), rows, line.missing),
-        "copy": f"{question}: {line.shown if says else line.status} {interval}".strip(),
+        "copy": f"{name}: {line.shown if says else status_text(line.status)} {interval}".strip(),
     }
 
 
@@ -305,12 +319,14 @@ def folded(lines: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
         if table is None or len(members) == 1:
             yield from ({"table": None, "lines": [line]} for line in members)
         else:
-            yield {"table": table, "at": at, "lines": members, "groups": _table_drawn(members)}
+            text = "\n".join(line["copy"] for line in members)
+            drawn = {"groups": _table_drawn(members), "copy": text}
+            yield {"table": table, "at": at, "lines": members, **drawn}
 
 
 def _table_drawn(lines: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Lines of one table over one axis, each by what its question has for itself."""
-    labels = _differing([line["question"] for line in lines])
+    labels = _differing([line["name"] for line in lines])
     ends = [line[end] for line in lines for end in ("low", "high") if line[end] is not None]
     axis = _Axis.over(ends, _MARGIN)
     return _drawn_together(
@@ -382,7 +398,7 @@ def _steps(lines: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     for line in lines:
         shown = line["status"] == "shown"
         height = (steps[-1]["height"] if steps else 0) + shown
-        name = (line["why"] or line["question"]).partition(" against ")[0]
+        name = (line["why"] or line["name"]).partition(" against ")[0]
         steps.append({"shown": shown, "height": height, "name": name, "at": line["at"][:16]})
     return steps
 

@@ -36,6 +36,7 @@ from holdfast.service.prices import CostNotAccepted, price_of
 from holdfast.service.problems import Problem, Rejected, problem_of, rejection
 from holdfast.service.sessions import PageSession, require_own_form
 from holdfast.service.shown import (
+    SHOWN,
     comparison_shown,
     decision_of,
     folded,
@@ -47,6 +48,7 @@ from holdfast.service.shown import (
 )
 from holdfast.service.wire import csv_of, dataset_told
 from holdfast.statistics.averages import MEANS
+from holdfast.wording import status_text
 
 __all__ = ["bench_pages"]
 
@@ -153,11 +155,13 @@ async def _workbench(
     lines = await served.read(lambda holdout: lines_shown(holdout, session.token, 3 * _NEWEST))
     count = await served.read(lambda holdout: len(holdout.ledger))
     fields = {**dict.fromkeys(_FIELDS, ""), **form, "key": form.get("key") or secrets.token_hex(16)}
-    problem: Problem | None = outcome.get("problem")
+    problem, reply = outcome.get("problem"), outcome.get("reply")
+    own = set() if reply is None else reply["numbers"]  # they are shown above the others
+    lines = [line for line in lines if line["number"] not in own]
     blank = {"reply": None, "cost": None, "hint": None, "price": 1, "problem": None}
     return rendered(
         "workbench.html",
-        200 if problem is None else problem.status,
+        problem.status if isinstance(problem, Problem) else 200,
         session=session,
         dataset=dataset,
         kind=await served.kind(),
@@ -199,21 +203,26 @@ def _drawn(reply: Reply) -> dict[str, Any]:
     """A reply as a page shows it: one answer, or a table of them over one axis."""
     if not isinstance(reply, Answer):
         together = reply.answers[0][1].left.together
-        table = {"groups": groups_drawn(reply), "together": together}
-        return {"text": str(reply), "question": reply.question, **table}
+        return {
+            "text": str(reply),
+            "question": reply.question,
+            "groups": groups_drawn(reply),
+            "together": together,
+            "details": reply.details,
+            "numbers": {answer.recorded.number for _, answer in reply},
+        }
     line = reply.recorded
     return {
         "text": str(reply),
-        "question": reply.question,
+        "question": reply.name,
         "groups": None,
         "number": line.number,
-        "status": reply.status,
-        "shown": line.shown if line.value is not None else reply.status,
+        "numbers": {line.number},
+        "shown": line.shown if line.value is not None else status_text(reply.status),
         "interval": line.interval_text if line.value is not None and line.side is None else "",
         "decides": decision_of(line),
         "picture": picture_of(line),
-        "rows": reply.of_rows,
-        "bits": line.bits,
+        "details": reply.details,
     }
 
 
@@ -232,16 +241,15 @@ async def answer_file(
     served = service.served(dataset, session.token)
     line, facts = await served.read(partial(_line_of_number, session, number))
     named = {"Content-Disposition": f'attachment; filename="{dataset}-{number}.{form}"'}
-    drawn = ("bar", "claimed", "copy", "decides", "picture", "shown", "interval", "rows")
-    plain = {name: value for name, value in facts.items() if name not in drawn}
+    plain = {name: value for name, value in facts.items() if name not in SHOWN}
     if form == "json":
         return JSONResponse(plain, headers=named)
     if form == "csv":
         return Response(csv_of([plain]), media_type="text/csv; charset=utf-8", headers=named)
     if await _is_veiled(dataset, service, session):
         raise rejection(403, "the picture names those who submitted; the standings do not.")
-    terms = await served.read(lambda holdout: holdout.opening.terms)
-    picture = await svg_reply(lambda: answers_chart(dataset, [line], terms))
+    declared = await served.read(lambda holdout: (holdout.opening.terms, holdout.schema))
+    picture = await svg_reply(lambda: answers_chart(dataset, [line], *declared))
     picture.headers.update(named)
     return picture
 
@@ -302,12 +310,12 @@ async def compare_page(
 def _difference_of(pair: list[dict[str, Any]]) -> str | None:
     """The question that asks for the difference of two means itself."""
     try:
-        calls = [read_call(each["question"]) for each in pair]
+        calls = [read_call(each["name"]) for each in pair]
     except InvalidQuestion:
         return None
     if any(call.name not in MEANS or call.by for call in calls):
         return None
-    return f"difference({pair[0]['question']}, {pair[1]['question']})"
+    return f"difference({pair[0]['name']}, {pair[1]['name']})"
 
 
 def _line_of_number(

@@ -203,7 +203,7 @@ class Prior:
     def _described(self, part: Part) -> int:
         words, price = self.grammar, PRICES[part.kind]
         form = option(part.kind, part.form) if part.form else 0
-        cost = option("part", part.kind) + form + price.body(words, part)
+        cost = option("part", price.instead_of or part.kind) + form + price.body(words, part)
         if price.where is None:
             if part.where is not None:
                 raise NotDescribed(f"{part.kind} is asked of all rows: it has no where.")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     )
     from holdfast.statistics.geometric_mean import geometric_mean
     from holdfast.statistics.losses import closer, mae, mse, neg_rmse, r2, rmse
-    from holdfast.statistics.moments import correlation, covariance, std, variance
+    from holdfast.statistics.moments import correlation, covariance, slope, std, variance
     from holdfast.statistics.quantile import median, quantile
     from holdfast.statistics.robust import catoni
     from holdfast.statistics.scores import (
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         log_loss,
     )
     from holdfast.statistics.vectors import coordinate, vector_mean
-    from holdfast.statistics.whole import auc
+    from holdfast.statistics.whole import auc, kendall
 
 __all__ = [
     "accuracy",
@@ -54,6 +54,7 @@ __all__ = [
     "f1",
     "geometric_mean",
     "histogram",
+    "kendall",
     "log_loss",
     "mae",
     "mean",
@@ -64,6 +65,7 @@ __all__ = [
     "quantile",
     "r2",
     "rmse",
+    "slope",
     "std",
     "sum",
     "variance",

@@ -42,6 +42,7 @@ __all__ = [
     "as_counted",
     "batches",
     "counted_condition",
+    "described_parts",
     "estimated_means",
     "fraction",
     "is_derived",
@@ -194,6 +195,15 @@ def all_parts(question: Derived) -> tuple[Statistic, ...]:
     """The parts that are needed where none of them narrows another."""
     (found,) = batches(question, numbers=False, once=True)
     return found
+
+
+def described_parts(question: Derived) -> tuple[Statistic, ...]:
+    """The parts that it is joined from where those are described.
+
+    It may name others than the means that it is asked by on the ledger: `join` takes both.
+    """
+    named: tuple[Statistic, ...] | None = getattr(question, "described_by", None)
+    return all_parts(question) if named is None else named
 
 
 def staged(question: Derived, guess: float | None, *, once: bool = False) -> Play:

@@ -19,7 +19,7 @@ from holdfast.statistics.derived import (
     Estimate,
     Joined,
     Stages,
-    all_parts,
+    described_parts,
     is_derived,
     is_single,
 )
@@ -188,7 +188,7 @@ def _described_parts(question: Bound, ground: Ground) -> DescribedParts | None:
     if not is_derived(question):
         return None
     parts = []
-    for statistic in all_parts(question):
+    for statistic in described_parts(question):
         part = described(statistic, ground)
         if part is None or not reads_as_written(statistic.text, ground):
             return None

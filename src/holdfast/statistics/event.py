@@ -76,11 +76,13 @@ class Use:
 class EventPrice:
     """What a kind of event costs beside its name: its body, and whether it has a where.
 
-    `where` is the row of productions that says so; without one it is of all rows.
+    `where` is the row of productions that says so; without one it is of all rows. A kind without a
+    production has derivations of another kind, `instead_of` which it stands, that nothing else has.
     """
 
     body: Callable[[Grammar, Part], int]
     where: str | None = "where other"
+    instead_of: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,11 @@ of their weights.
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from holdfast.errors import InvalidArgument, InvalidQuestion, NotDescribed
 from holdfast.prior.column_weights import Columns
@@ -45,13 +48,14 @@ __all__ = ["DeclaredFamily", "segment_conditions"]
 class DeclaredFamily:
     """The family that a schema declares, with what its numbers stand for.
 
-    `outcomes` are the trees that are averaged; `places` tells the segment and the value of a
-    condition, `half_lines` those of a condition from a value on.
+    `outcomes` are the trees that are averaged, `segments` the columns that each cuts by; `places`
+    tells the segment and the value of a condition, `half_lines` those of a condition from a value
+    on.
     """
 
     family: Family
     outcomes: Mapping[Expression, int]
-    segments: tuple[str, ...]
+    segments: tuple[frozenset[str], ...]
     places: Mapping[Expression, Condition]
     half_lines: Mapping[Expression, Condition]
     patterns: tuple[_Pattern, ...]
@@ -68,24 +72,25 @@ class DeclaredFamily:
                 )
             return None
         outcomes = _outcome_trees(schema.outcomes, table)
-        conditions = {name: segment_conditions(name, columns) for name in schema.segments}
+        cuts = [_Cut.by(text, columns, table) for text in schema.segments]
         patterns = tuple(_Pattern.of(text, columns, table) for text in schema.planned)
         family = Family(
             tuple(pattern.counted for pattern in patterns),
             len(outcomes),
-            tuple(Segment(len(of), _is_ordered(name, columns)) for name, of in conditions.items()),
+            tuple(Segment(len(cut.conditions), bool(cut.half_lines)) for cut in cuts),
         )
         places = {
             condition: (segment, value)
-            for segment, of in enumerate(conditions.values())
-            for value, condition in enumerate(of)
+            for segment, cut in enumerate(cuts)
+            for value, condition in enumerate(cut.conditions)
         }
         half_lines = {
-            _from(condition): (segment, value)
-            for condition, (segment, value) in places.items()
-            if value and family.segments[segment].ordered
+            condition: (segment, value)
+            for segment, cut in enumerate(cuts)
+            for value, condition in enumerate(cut.half_lines, start=1)
         }
-        return cls(family, outcomes, tuple(conditions), places, half_lines, patterns)
+        named = tuple(cut.columns for cut in cuts)
+        return cls(family, outcomes, named, places, half_lines, patterns)
 
     @property
     def unplanned_millibits(self) -> int:
@@ -116,12 +121,20 @@ class DeclaredFamily:
 
     def _conditions(self, part: Part) -> tuple[Condition, ...] | None:
         """The conditions of a `where` as values of different segments; None if they are not."""
-        found = [self.places.get(each) for each in _conjuncts(part.where)]
-        known = tuple(sorted(each for each in found if each is not None))
-        if len(known) < len(found) or len({segment for segment, _ in known}) < len(known):
+        rest, found = list(_conjuncts(part.where)), list[Condition]()
+        while rest:
+            # Between two cuts is a condition of two conjuncts, which no other one has.
+            within = (build.conjunction([rest[0], each]) for each in rest)
+            whole = next((each for each in (rest[0], *within) if each in self.places), None)
+            if whole is None:
+                return None
+            found.append(self.places[whole])
+            rest = [each for each in rest if each not in _conjuncts(whole)]
+        if len({segment for segment, _ in found}) < len(found):
             return None
         measured = column_names(part.trees[0])
-        return known if all(self.segments[each] not in measured for each, _ in known) else None
+        apart = all(self.segments[each].isdisjoint(measured) for each, _ in found)
+        return tuple(sorted(found)) if apart else None
 
     def _contrasts(
         self, outcome: int, first: Expression, second: Expression, where: Condition | None
@@ -144,7 +157,7 @@ class DeclaredFamily:
         """Whether a segment is neither what is measured nor the further condition."""
         tree = next(tree for tree, place in self.outcomes.items() if place == outcome)
         beside = where is None or where[0] != segment
-        return beside and self.segments[segment] not in column_names(tree)
+        return beside and self.segments[segment].isdisjoint(column_names(tree))
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,6 +215,71 @@ def _conjuncts(where: Expression | None) -> tuple[Expression, ...]:
     return (where,)
 
 
+@dataclass(frozen=True, slots=True)
+class _Cut:
+    """What a segment cuts by: the condition of each value, and from each value but the first on.
+
+    Values without an order have no `half_lines`.
+    """
+
+    conditions: tuple[Expression, ...]
+    half_lines: tuple[Expression, ...]
+    columns: frozenset[str]
+
+    @classmethod
+    def by(cls, text: str, columns: Columns, table: Table) -> _Cut:
+        """The cut of a column by its values, of a number at some, or of rows by a condition."""
+        schema, at = columns.schema, _AT.fullmatch(text)
+        if text in schema.types or _NAME.fullmatch(text):
+            conditions = segment_conditions(text, columns)
+            ordered = columns.places[text].of is Class.LEVEL
+            return cls(conditions, _half_lines(conditions) if ordered else (), frozenset({text}))
+        try:
+            if at is not None:
+                number = build.as_number(table.expression(at[1]), "a segment")
+                _require_columns(number)
+                return cls._between(number, [float(each) for each in at[2].split(",")], text)
+            holds = table.condition(text)
+            _require_columns(holds)
+        except InvalidQuestion as error:
+            raise InvalidArgument(
+                f"The segment {text[:60]!r} is no column, no condition, and no number with cuts "
+                f"such as 'hour at 6, 12, 18': {error}"
+            ) from None
+        return cls((build.negation(holds), holds), (), frozenset(column_names(holds)))
+
+    @classmethod
+    def _between(cls, number: Expression, cuts: Sequence[float], text: str) -> _Cut:
+        if not math.isfinite(cuts[-1]) or any(low >= high for low, high in pairwise(cuts)):
+            raise InvalidArgument(
+                f"The cuts of the segment {text[:60]!r} are no numbers that ascend; write each "
+                "once, the least first."
+            )
+        ends = [build.constant(cut) for cut in cuts]
+        below, above = (
+            [build.comparison(op, number, end) for end in ends] for op in (Op.BELOW, Op.AT_LEAST)
+        )
+        inner = (build.conjunction(pair) for pair in zip(above, below[1:], strict=False))
+        conditions = (below[0], *inner, above[-1])
+        return cls(conditions, tuple(above), frozenset(column_names(number)))
+
+
+_NAME = re.compile(r"\w+")
+_CUT = r"-?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+_AT = re.compile(rf"(.+?)\s+at\s+({_CUT}(?:\s*,\s*{_CUT})*)")
+
+
+def _require_columns(tree: Expression) -> None:
+    if not column_names(tree):
+        raise InvalidQuestion("it uses no column.")
+
+
+def _half_lines(conditions: Sequence[Expression]) -> tuple[Expression, ...]:
+    """From each level but the first on."""
+    levels = (each.args for each in conditions[1:] if isinstance(each, Operation))
+    return tuple(build.comparison(Op.AT_LEAST, *each) for each in levels)
+
+
 def segment_conditions(name: str, columns: Columns) -> tuple[Expression, ...]:
     """The condition of each declared value of a column that one cuts by."""
     schema = columns.schema
@@ -218,24 +296,13 @@ def segment_conditions(name: str, columns: Columns) -> tuple[Expression, ...]:
             return tuple(_equal(column, float(level)) for level in whole)
     raise InvalidArgument(
         f"{name!r} is a segment, and its values are not declared; declare them, as in "
-        f"schema={{{name!r}: {{'values': ['a', 'b']}}}} for text, or the range of whole numbers "
-        "(at most 40 of them)."
+        f"schema={{{name!r}: {{'values': ['a', 'b']}}}} for text, the range of whole numbers (at "
+        f"most 40 of them), or cuts of a number, as in '{name} at 6, 12, 18'."
     )
 
 
 def _equal(column: Column, value: float | str) -> Expression:
     return build.comparison(Op.EQUAL, column, build.constant(value))
-
-
-def _is_ordered(name: str, columns: Columns) -> bool:
-    return columns.places[name].of is Class.LEVEL
-
-
-def _from(condition: Expression) -> Expression:
-    """From a value on: the half-line of the condition that a level is that value."""
-    if not isinstance(condition, Operation):
-        raise TypeError(f"{condition} compares no level")
-    return build.comparison(Op.AT_LEAST, *condition.args)
 
 
 def _outcome_trees(outcomes: Sequence[str], table: Table) -> dict[Expression, int]:

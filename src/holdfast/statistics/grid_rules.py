@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 import numpy as np
 
 from holdfast import require
-from holdfast.data.ranking import shuffled_classes
+from holdfast.data.orders import random_orders
+from holdfast.data.ranking import paired_numbers, shuffled_classes
 from holdfast.data.values import distinct_unit_values, unit_sums, unit_values_of
 from holdfast.question import build
 from holdfast.question.expression import Expression
@@ -47,6 +48,12 @@ from holdfast.theory.direct.auc import auc_interval, block_counts, rank_areas
 from holdfast.theory.direct.bounded_mean import enclosed_mean_interval
 from holdfast.theory.direct.correlation import correlation_by_bets
 from holdfast.theory.direct.difference import enclosed_difference_interval
+from holdfast.theory.direct.kendall import (
+    block_concordance,
+    kendall_block_interval,
+    kendall_blocks,
+    sum_of_signs,
+)
 from holdfast.theory.direct.losses import loss_ratio_lower, root_interval
 from holdfast.theory.direct.order_statistics import quantile_ranks, threshold_interval
 from holdfast.theory.direct.spread import covariance_by_bets, enclosed_std_by_bets
@@ -77,6 +84,7 @@ __all__ = [
     "effect_of",
     "gridded_rule",
     "group_look",
+    "kendall_look",
     "loss_ratio_look",
     "m_dependent_look",
     "profile_look",
@@ -99,6 +107,7 @@ _METHODS = {
     "rmse": "bets on squared errors",
     "r2": "bets on both losses",
     "auc": "bets on blocks of both classes",
+    "kendall": "bets on blocks of rows",
     "units": "a betting interval on cluster totals, and Hoeffding's bound,",
     "units in a group": "a betting interval on cluster totals",
     "m-dependent rows": "bets on blocks of rows",
@@ -126,6 +135,7 @@ _THEOREMS = {
     "rmse": ("bounded_mean_interval",),
     "r2": ("loss_ratio_lower",),
     "auc": ("auc_block_interval",),
+    "kendall": ("kendall_block_interval",),
     "units": ("pooled_mean_interval", "PooledUnits", "unit_mean_interval"),
     "units in a group": ("unit_mean_interval",),
     "m-dependent rows": ("m_dependent_mean_interval",),
@@ -422,6 +432,30 @@ def auc_look(score: Expression, positive: Expression, rule: Gridded) -> Look:
 
     unranked = build.is_null(score)  # which reads what the score reads
     return Look(rule, symbols_of, others=(condition_row(positive), condition_row(unranked)))
+
+
+def kendall_look(
+    values: tuple[Expression, Expression], group: GroupRows | None, rule: Gridded
+) -> Look:
+    """Kendall's tau of two numbers, by blocks of rows in orders that the ledger's key draws."""
+    inside, sums = (None, ()) if group is None else (group.inside, group.around)
+
+    def symbols_of(found: Evidence) -> Symbols:
+        x, y = paired_numbers(found.sample, values, inside)
+        rows, around = x.size, tuple(counts(found))
+        if rows < _PAIR:
+            return rule.seen(rows, None, UNKNOWN, around)
+        orders = random_orders(x.view(np.uint64), y.view(np.uint64), found.key, _PARTITIONS)
+        blocks = kendall_blocks(rows)
+        lines = np.stack([block_concordance(x[order], y[order], blocks) for order in orders])
+        tau = sum_of_signs(x, y) / (rows * (rows - 1) // 2)
+        return rule.seen(rows, *effect_of(tau, *kendall_block_interval(lines, rule.log_p)), around)
+
+    read = (condition_row(build.is_null(each)) for each in values)  # which reads what they read
+    return Look(rule, symbols_of, sums, others=_read(tuple(read), inside))
+
+
+_PAIR, _PARTITIONS = 2, 8
 
 
 # The rows and the mean of a group of the sample, with its interval at a level; None without rows.

@@ -39,6 +39,7 @@ __all__ = [
     "expression_of",
     "group_mean",
     "known_variance",
+    "rows_known",
     "rows_with_value",
     "within_group",
 ]
@@ -181,8 +182,13 @@ def rows_with_value(where: Expression | None, *values: RowValue) -> Expression |
 
     None if those are all rows.
     """
+    return rows_known(where, *(value.known for value in values))
+
+
+def rows_known(where: Expression | None, *known: Expression) -> Expression | None:
+    """The rows in `where` of which all is known; None if those are all rows."""
     conditions = [] if where is None else [where]
-    inside = build.conjunction([*conditions, *(value.known for value in values)])
+    inside = build.conjunction([*conditions, *known])
     return None if inside == build.TRUE else inside
 
 

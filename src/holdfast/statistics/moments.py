@@ -1,4 +1,4 @@
-"""Variance, standard deviation, covariance and correlation, from the averages of products.
+"""Variance, standard deviation, covariance, correlation and slope, from averages of products.
 
 Squares and products are taken around the middle of each range, a public number: E[(x - a)(y - b)]
 minus E[x - a] E[y - b] is the covariance whatever a and b are.
@@ -7,12 +7,14 @@ minus E[x - a] E[y - b] is the covariance whatever a and b are.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, overload
 
+from holdfast.errors import InvalidQuestion
 from holdfast.question import build
 from holdfast.question.expression import Expression, Op
 from holdfast.question.row import RowValue, row_value
+from holdfast.question.text import numeral
 from holdfast.statistics.derived import (
     Conditional,
     Estimate,
@@ -38,7 +40,7 @@ from holdfast.statistics.entry import (
 )
 from holdfast.statistics.event import Description, EventPrice, Part, Use, sorted_trees, tree_of
 from holdfast.statistics.grid_rules import gridded_rule, relation_look, spread_look
-from holdfast.statistics.mean import Average
+from holdfast.statistics.mean import Average, Mean, rows_with_value
 from holdfast.statistics.mean_events import rows_among, values_price
 from holdfast.statistics.rule import Ground, Look, group_of_rows
 from holdfast.theory.base.intervals import Interval
@@ -46,6 +48,7 @@ from holdfast.theory.base.propagation import (
     correlation_interval,
     covariance_interval,
     difference_interval,
+    ratio_interval,
     std_interval,
     variance_interval,
 )
@@ -55,10 +58,12 @@ __all__ = [
     "MOMENTS",
     "Correlation",
     "Covariance",
+    "Slope",
     "Variance",
     "correlation",
     "covariance",
     "product_of",
+    "slope",
     "square_of",
     "std",
     "variance",
@@ -277,6 +282,80 @@ class Correlation:
         return (*self.squares, *self.covariance.all_means)
 
 
+@dataclass(frozen=True, slots=True)
+class Slope:
+    """The slope of the least-squares line of y on x: their covariance over the variance of x.
+
+    Of both it takes the rows that have both values. Described, it follows from the two; on the
+    ledger, from the means that those follow from. Where the variance may be 0 it says nothing.
+    """
+
+    theorems: ClassVar[tuple[str, ...]] = ("ratio_interval",)
+    y: RowValue
+    covariance: Covariance
+    variance: Variance
+    square: Average | Conditional
+
+    @property
+    def text(self) -> str:
+        among = self.covariance.product.among
+        return f"slope({self.y.text}, {self.variance.value.text}){among}"
+
+    @property
+    def low(self) -> float:
+        return -self.high
+
+    @property
+    def high(self) -> float:
+        # A slope may be any number: one that is not surely below this is not told.
+        x = self.variance.value
+        return round_up(_STEEPEST * (self.y.high - self.y.low) / (x.high - x.low))
+
+    @property
+    def described_by(self) -> tuple[Covariance, Variance]:
+        return self.covariance, self.variance
+
+    @property
+    def stages(self) -> Stages:
+        return stages_of(self._means)
+
+    def join(self, parts: Sequence[Estimate]) -> Joined:
+        covariance, variance = parts if len(parts) == _BOTH else self._of_means(parts)
+        if variance.interval.low <= 0.0:
+            return Joined(None, Interval(self.low, self.high))
+        interval = ratio_interval(0.0, *covariance.interval, *variance.interval)
+        value = covariance.value / variance.value
+        if not self.low < interval.low <= interval.high < self.high:
+            return Joined(None, Interval(self.low, self.high))
+        return Joined(min(interval.high, max(interval.low, value)), interval)
+
+    def favourable(self, estimates: Sequence[Estimate | None]) -> list[tuple[float, ...]]:
+        rest = self.covariance.favourable_means()
+        return [parts_with(self._means, (self.square.high, *each), estimates) for each in rest]
+
+    def last_guess(self, guess: float, values: Sequence[float]) -> float:
+        square, first, second, _ = known_means(self._means, values)
+        x = self.variance.value
+        mean = first if self.covariance.first == x else second
+        variance = max(0.0, square - (mean - _middle(x)) ** 2)
+        product = self.covariance.product_with(guess * variance, first, second)
+        return last_part(self._means, product, values)
+
+    def _of_means(self, parts: Sequence[Estimate]) -> tuple[Estimate, Estimate]:
+        square, *means = estimated_means(self._means, parts)
+        x = self.variance.value
+        mean = means[0] if self.covariance.first == x else means[1]
+        return self.covariance.estimate(means), _variance(mean, square, x)
+
+    @property
+    def _means(self) -> tuple[Average | Conditional, ...]:
+        return (self.square, *self.covariance.all_means)
+
+
+_BOTH = 2  # parts: by means there are more
+_STEEPEST = 2.0**20
+
+
 @overload
 def variance(what: What, *, bounds: Bounds = None, where: str | None = None) -> Call: ...
 @overload
@@ -323,6 +402,15 @@ def correlation(
     return grouped(Call("correlation", (first, second), where), by)
 
 
+@overload
+def slope(y: What, x: What, *, where: str | None = None) -> Call: ...
+@overload
+def slope(y: What, x: What, *, where: str | None = None, by: By) -> TableCall: ...
+def slope(y: What, x: What, *, where: str | None = None, by: By | None = None) -> Call | TableCall:
+    """The slope of the least-squares line of y on x, two bounded values."""
+    return grouped(Call("slope", (y, x), where), by)
+
+
 def _bind_variance(call: Call, table: Table) -> Variance:
     (argument,) = call.arguments
     value = table.value(argument, call.bounds)
@@ -331,7 +419,7 @@ def _bind_variance(call: Call, table: Table) -> Variance:
     return Variance(value, mean, square, call.name == "std")
 
 
-def _bind_covariance(call: Call, table: Table) -> Covariance | Correlation:
+def _bind_covariance(call: Call, table: Table) -> Covariance | Correlation | Slope:
     values = [table.value(argument) for argument in call.arguments]
     first, second = sorted(values, key=lambda value: value.text)
     where = table.where(call.where)
@@ -344,7 +432,24 @@ def _bind_covariance(call: Call, table: Table) -> Covariance | Correlation:
     )
     if call.name == "covariance":
         return covariance
-    return Correlation(covariance, (average(square_of(first)), average(square_of(second))))
+    if call.name == "correlation":
+        return Correlation(covariance, (average(square_of(first)), average(square_of(second))))
+    y, x = values
+    if x.low == x.high:
+        raise InvalidQuestion(
+            f"{x.text} is {numeral(x.low)} in every row, and a slope needs values that differ; "
+            "write another value in its place."
+        )
+    square = average(square_of(x))
+    mean_beside, square_beside = (_beside(y, where, mean) for mean in (average(x), square))
+    return Slope(y, covariance, Variance(x, mean_beside, square_beside, root=False), square)
+
+
+def _beside(
+    y: RowValue, where: Expression | None, mean: Average | Conditional
+) -> Average | Conditional:
+    """The mean of rows that have y, as the text of a variance says it."""
+    return mean if isinstance(mean, Mean) else replace(mean, condition=rows_with_value(where, y))
 
 
 # As they are described.
@@ -426,5 +531,12 @@ MOMENTS = (
         _bind_covariance,
         described=_RELATION,
         prices=_RELATION_PRICES,
+    ),
+    Entry(
+        "slope",
+        "slope(y, x)",
+        "the slope of the least-squares line of y on x",
+        (2, 2),
+        _bind_covariance,
     ),
 )

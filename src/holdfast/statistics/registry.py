@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 
 from holdfast.errors import NotDescribed
 from holdfast.statistics import call
-from holdfast.statistics.derived import all_parts, is_derived
+from holdfast.statistics.derived import described_parts, is_derived
 from holdfast.statistics.entry import Bound, Entry
 from holdfast.statistics.event import NO_TEXT, Description, EventPrice, Use
 
@@ -42,7 +42,7 @@ def parts_of(question: Bound) -> tuple[Use, ...]:
     if own is not None:
         return tuple(own.uses(question))
     if is_derived(question):
-        return tuple(_plain(all_parts(question)))
+        return tuple(_plain(described_parts(question)))
     raise NotDescribed(NO_TEXT)
 
 

@@ -18,7 +18,7 @@ from holdfast.question.missing import may_be_missing
 from holdfast.question.row import GRID, RowValue, condition_row, row_value
 from holdfast.statistics.derived import counted_condition
 from holdfast.statistics.event import Part
-from holdfast.statistics.mean import rows_with_value
+from holdfast.statistics.mean import rows_known
 from holdfast.statistics.spelling import part_condition
 from holdfast.theory.base.concentration import BoundedMean
 from holdfast.theory.base.intervals import Interval
@@ -44,6 +44,7 @@ __all__ = [
     "Told",
     "counts",
     "group_of_rows",
+    "known_group",
     "own_rows",
     "within",
 ]
@@ -313,7 +314,14 @@ class GroupRows:
 
 def group_of_rows(where: Expression | None, ground: Ground, *values: RowValue) -> GroupRows | None:
     """The rows in `where` that have all values; None if those are all rows."""
-    inside = rows_with_value(where, *values)
+    return known_group(where, ground, *(value.known for value in values))
+
+
+def known_group(
+    where: Expression | None, ground: Ground, *conditions: Expression
+) -> GroupRows | None:
+    """The rows in `where` with these conditions, of which all is known; None if those are all."""
+    inside = rows_known(where, *conditions)
     if inside is None:
         return None
     known = inside != where

@@ -1,4 +1,4 @@
-"""Statistics of the table as a whole: AUC, and functions with a declared concentration."""
+"""Statistics of the table as a whole: AUC, Kendall's tau, and functions with a declared tail."""
 
 from __future__ import annotations
 
@@ -6,24 +6,43 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from holdfast import require
 from holdfast.data.sample import Sample, plain_frames, reading, silent
 from holdfast.data.sampling import Clustered, Independent, Sampling, gamma_of
 from holdfast.errors import InvalidArgument, InvalidQuestion
 from holdfast.prior.grammar import Grammar
+from holdfast.prior.literals import free_number_millibits
 from holdfast.question import build
 from holdfast.question.bounds import Range
 from holdfast.question.expression import Expression, column_names
 from holdfast.question.functions import row_function
+from holdfast.question.missing import known
 from holdfast.question.row import RowValue
 from holdfast.question.scale import Scale
 from holdfast.question.text import identifier, numeral, string, text_of
-from holdfast.statistics.entry import Call, Entry, Table, What, positive_label, require_all_rows
+from holdfast.statistics.entry import (
+    By,
+    Call,
+    Entry,
+    Table,
+    TableCall,
+    What,
+    grouped,
+    positive_label,
+    require_all_rows,
+)
 from holdfast.statistics.event import Description, EventPrice, Part, Use
-from holdfast.statistics.grid_rules import Gridded, auc_look, ranked_score
-from holdfast.statistics.rule import Ground, Look
+from holdfast.statistics.grid_rules import (
+    Gridded,
+    auc_look,
+    gridded_rule,
+    kendall_look,
+    ranked_score,
+)
+from holdfast.statistics.mean import rows_known
+from holdfast.statistics.rule import Ground, Look, known_group
 from holdfast.statistics.statistic import ROUNDINGS, Measured, Statistic
 from holdfast.theory.base.concentration import (
     BoundedDifferences,
@@ -35,11 +54,12 @@ from holdfast.theory.base.concentration import (
 from holdfast.theory.base.dependence import ClusteredDifferences
 from holdfast.theory.base.gamma import gamma_text
 from holdfast.theory.base.unbounded import InUnits
+from holdfast.theory.length.levels import any_order_millibits
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["WHOLE", "Auc", "TableFunction", "auc", "columns_of", "statistic"]
+__all__ = ["WHOLE", "Auc", "Kendall", "TableFunction", "auc", "columns_of", "kendall", "statistic"]
 
 _FAR = 2.0**28  # scales from 0, as far as a statistic without bounds is read
 _LOG_USUAL = math.log(0.05)
@@ -107,6 +127,77 @@ class Auc:
         # For the protected rows the public numbers; other rows, to guess from, have their own.
         pairs = found.positives * found.negatives
         return Measured(found.doubled, 2 * pairs, sample.n) if pairs else Measured(1, 2, sample.n)
+
+
+@dataclass(frozen=True, slots=True)
+class Kendall:
+    """Kendall's tau of two numbers: how much likelier two rows agree in order than they disagree.
+
+    Ties count 0 (tau-a). It needs no range, and is about the rows that have both numbers.
+    """
+
+    values: tuple[Expression, Expression]
+    condition: Expression | None
+
+    @property
+    def text(self) -> str:
+        among = "" if self.condition is None else f" where {text_of(self.condition)}"
+        return f"kendall({', '.join(map(text_of, self.values))}){among}"
+
+    @property
+    def low(self) -> float:
+        return -1.0
+
+    @property
+    def high(self) -> float:
+        return 1.0
+
+    @property
+    def unbounded(self) -> bool:
+        return False
+
+    @property
+    def error(self) -> float:
+        return ROUNDINGS
+
+    @property
+    def row(self) -> RowValue | None:
+        return None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns it reads."""
+        trees = self.values if self.condition is None else (*self.values, self.condition)
+        return tuple(sorted({name for tree in trees for name in column_names(tree)}))
+
+    def rows(self, n: int) -> int:
+        return n
+
+    def unit(self, n: int) -> float:  # noqa: ARG002 - all of the range
+        return 1.0
+
+    def concentration(self, n: int, sampling: Sampling) -> Concentration:
+        complete = rows_known(self.condition, *map(known, self.values)) is None
+        if not isinstance(sampling, Independent) or not complete or n < _PAIR:
+            raise InvalidQuestion(
+                f"The interval of {self.text} is proved for independent rows, all of which have "
+                "both numbers, or where its text describes it and rows are alike; ask it without "
+                "tolerance=, or of coalesce(...)."
+            )
+        # An average over all pairs is one over all ways to halve the rows of averages over two
+        # halves, and no wider.
+        return TwoSampleU(n // 2, n - n // 2)
+
+    def read(self, sample: Sample) -> Measured:
+        from holdfast.data.ranking import paired_numbers
+        from holdfast.theory.direct.kendall import sum_of_signs
+
+        x, y = paired_numbers(sample, self.values, self.condition)
+        pairs = x.size * (x.size - 1) // 2
+        return Measured(pairs + sum_of_signs(x, y), 2 * pairs, sample.n) if pairs else _MIDDLE
+
+
+_PAIR, _MIDDLE = 2, Measured(1, 2, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,6 +372,24 @@ def auc(score: What, label: str) -> Call:
     return Call("auc", (score, label))
 
 
+@overload
+def kendall(first: What, second: What, *, where: str | None = None) -> Call: ...
+@overload
+def kendall(first: What, second: What, *, where: str | None = None, by: By) -> TableCall: ...
+def kendall(
+    first: What, second: What, *, where: str | None = None, by: By | None = None
+) -> Call | TableCall:
+    """Kendall's tau of two numbers, which need no bounds."""
+    return grouped(Call("kendall", (first, second), where), by)
+
+
+def _bind_kendall(call: Call, table: Table) -> Kendall:
+    numbers = (build.as_number(table.expression(each), "kendall") for each in call.arguments)
+    first, second = sorted(numbers, key=text_of)
+    where = table.where(call.where)
+    return Kendall((first, second), None if where == build.TRUE else where)
+
+
 def _bind_auc(call: Call, table: Table) -> Auc:
     require_all_rows(call)
     score, label = call.arguments
@@ -328,6 +437,25 @@ def _auc_look(_question: Auc, part: Part, ground: Ground) -> Look | None:
     return auc_look(score, positive, rule)
 
 
+def _kendall_uses(tau: Kendall) -> list[Use]:
+    return [Use(Part("kendall", tau.values, tau.condition))]
+
+
+def _kendall_look(question: Kendall, part: Part, ground: Ground) -> Look | None:
+    """By bets on blocks of alike rows."""
+    if not ground.alike:
+        return None
+    group = known_group(part.where, ground, *map(known, question.values))
+    return kendall_look(question.values, group, gridded_rule("kendall", part, group, ground))
+
+
+def _kendall_price(words: Grammar, part: Part) -> int:
+    """Every production of a part is in use: this one stands for a log loss whose probabilities
+    are at least 0, which nobody can ask for, and what was priced before keeps its price."""
+    numbers = sum(words.number(each, bounded=False) for each in part.trees)
+    return numbers + any_order_millibits(len(set(part.trees))) + free_number_millibits(0.0)
+
+
 def _auc_price(words: Grammar, part: Part) -> int:
     score, label = part.trees
     return words.number(score, bounded=False) + words.condition(label, "v")
@@ -342,5 +470,14 @@ WHOLE = (
         _bind_auc,
         described=(Description(Auc, _auc_uses, _auc_look),),
         prices={"auc": EventPrice(_auc_price, None)},
+    ),
+    Entry(
+        "kendall",
+        "kendall(first, second)",
+        "how much likelier two rows agree in order than they disagree (tau-a)",
+        (2, 2),
+        _bind_kendall,
+        described=(Description(Kendall, _kendall_uses, _kendall_look),),
+        prices={"kendall": EventPrice(_kendall_price, instead_of="log_loss")},
     ),
 )

@@ -17,6 +17,7 @@ from holdfast.theory.direct.kendall import (
     block_concordance,
     kendall_block_interval,
     kendall_blocks,
+    sum_of_signs,
 )
 from tests.theory.direct.worlds import World, miss, shrunk
 
@@ -116,3 +117,13 @@ def test_blocks_have_two_rows() -> None:
         block_concordance([1, 2, 3], [1, 2], 1)
     with pytest.raises(InvalidArgument, match="n is"):
         kendall_blocks(1)
+
+
+@given(
+    rows=st.lists(st.tuples(st.integers(0, 6), st.sampled_from([-math.inf, 0.0, 1.5])), max_size=40)
+)
+@settings(max_examples=60, deadline=None)
+def test_signs_are_summed_over_all_pairs(rows: list[tuple[int, float]]) -> None:
+    pairs = combinations(rows, 2)
+    signs = (((a > c) - (a < c)) * ((b > d) - (b < d)) for (a, b), (c, d) in pairs)
+    assert sum_of_signs([a for a, _ in rows], [b for _, b in rows]) == sum(signs)

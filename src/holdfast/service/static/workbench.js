@@ -39,7 +39,7 @@ document.addEventListener("keydown", (event) => {
   }
   if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
     event.preventDefault();
-    event.target.form.requestSubmit(document.querySelector("button[value=ask]"));
+    document.querySelector("#bench button[value=ask]").click();
   }
 });
 
@@ -58,4 +58,9 @@ document.addEventListener("htmx:afterSettle", (event) => {
     const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
     if (reply) reply.scrollIntoView({ block: "nearest", behavior: still ? "auto" : "smooth" });
   }
+});
+
+document.addEventListener("htmx:sendError", () => {
+  const place = document.getElementById("checked");
+  if (place) place.textContent = "The service cannot be reached. Try again: a question that is sent twice is asked once.";
 });

@@ -17,7 +17,7 @@ from holdfast.theory.base.safeside import round_down, round_up
 from holdfast.theory.base.theorem import theorem
 from holdfast.theory.direct.auc import auc_block_interval
 
-__all__ = ["block_concordance", "kendall_block_interval", "kendall_blocks"]
+__all__ = ["block_concordance", "kendall_block_interval", "kendall_blocks", "sum_of_signs"]
 
 _TOGETHER = 1 << 22  # pairs of rows that are compared at once
 
@@ -66,6 +66,35 @@ def block_concordance(x: ArrayLike, y: ArrayLike, B: int) -> Array:
     return np.concatenate(
         [_of_equal_blocks(first[part], second[part], count) for part, count in parts if count]
     )
+
+
+def sum_of_signs(x: ArrayLike, y: ArrayLike) -> int:
+    """The sum of sign(x - x') sign(y - y') over all pairs of rows: tau times their number.
+
+    Of rows sorted by x, and then by y, the discordant pairs are those whose y comes down: they are
+    counted while halves are merged, in a time of n (ln n)^2.
+    """
+    first, second = (np.unique(side, return_inverse=True)[1].astype(np.int64) for side in (x, y))
+    order = np.lexsort((second, first))
+    first, second = first[order], second[order]
+    n, values = first.size, int(second.max(initial=0)) + 1
+    discordant, width, merged = 0, 1, second
+    while width < n:
+        block = np.arange(n) // (2 * width)
+        left = np.arange(n) % (2 * width) < width
+        keys = block * values + merged
+        ends = np.searchsorted(keys[left], (block[~left] + 1) * values)
+        discordant += int((ends - np.searchsorted(keys[left], keys[~left], side="right")).sum())
+        merged = np.sort(keys) - block * values
+        width *= 2
+    tied = [_pairs(np.unique(each, return_counts=True)[1]) for each in (first, second)]
+    both = _pairs(np.unique(first * values + second, return_counts=True)[1])
+    return n * (n - 1) // 2 - sum(tied) + both - 2 * discordant
+
+
+def _pairs(sizes: NDArray[np.int64]) -> int:
+    """How many pairs of rows groups of these sizes have."""
+    return int((sizes * (sizes - 1) // 2).sum())
 
 
 def _of_equal_blocks(x: Array, y: Array, count: int) -> Array:
