@@ -103,7 +103,7 @@ def _by_declarations(
     best = max(fitting, key=lambda each: each.rule.log_p)
     if own is not None and (not is_described(own) or own.rule.log_p >= best.rule.log_p):
         return own
-    return None if own is None and not together and _is_long(desk, best) else best
+    return None if own is None and not together and _is_too_long(desk, best) else best
 
 
 def _declared(desk: Desk, late: Dictionary, text: str) -> DescribedQuestion | None:
