@@ -15,7 +15,12 @@ from holdfast.errors import InvalidArgument
 from holdfast.question.expression import ColumnType
 from tests.cli.run import holdfast as run
 
-GERMAN = {"separator": ";", "decimal": ",", "thousands": ".", "date_format": "%d.%m.%Y"}
+GERMAN: dict[str, Any] = {
+    "separator": ";",
+    "decimal": ",",
+    "thousands": ".",
+    "date_format": "%d.%m.%Y",
+}
 ROWS = ["2.071,68;01.06.2025;A;1.200;true", "-0,5;31.12.2024;B;7;false", ";;;;"]
 
 
