@@ -35,7 +35,7 @@ from holdfast.ledger.entries import Asked, Pending, Recorded, Request, reading_e
 from holdfast.ledger.identity import has_shape
 from holdfast.ledger.implied import Implications, NamedLooks, intersected
 from holdfast.ledger.limits import CLOSE, alike, stated_range
-from holdfast.ledger.opening import Opening
+from holdfast.ledger.opening import REOPEN, Opening
 from holdfast.ledger.secret import keyed_print
 from holdfast.ledger.store import Reader, look
 from holdfast.ledger.transcript import Transcript, checkpoint_of, informed
@@ -228,9 +228,9 @@ def _fault(transcript: Transcript, seq: int, text: str) -> str | None:
     pending = transcript.pending
     if pending is not None and pending.seq == seq:
         return _batch_fault(transcript, pending)
-    if seq == 1:
-        return _opening_fault(transcript.opening)
     body = json.loads(text)
+    if seq == 1 or body["kind"] == REOPEN:
+        return _opening_fault(transcript.opening)
     return _telling_fault(transcript, body["lines"]) if body["kind"] == "told/1" else None
 
 

@@ -418,7 +418,7 @@ class Declarations:
         design: Design,
         described: Describing = "exact",
         randomised: Randomised | None = None,
-        looked_up: tuple[int, int] = (0, 0),
+        looked_up: tuple[int, int] | None = (0, 0),
     ) -> Terms:
         """The terms on a table with this sampling, design, drawing of arms and missing values; a
         half-width that was left open is still to be planned. `described` is how, if that was left
