@@ -217,6 +217,8 @@ def test_a_repeated_question_costs_nothing_and_adds_no_bytes(tmp_path: Path) -> 
 
 def test_how_questions_are_described_cannot_be_changed_later(tmp_path: Path) -> None:
     described_ledger(tmp_path)
+    with opened(tmp_path, table()) as holdout:
+        holdout.ask("avg(late)")
     for wrong in ({"described": "rounded"}, {"described": "off"}, {"described_share": 0.5}):
         with (
             pytest.raises(InvalidArgument, match="was opened with"),
