@@ -143,7 +143,7 @@ def test_every_statistic_of_the_readme_can_be_asked(tmp_path: Path) -> None:
 def test_every_line_of_python_works(
     page: str, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for table in ("hold.parquet", "train.parquet"):
+    for table in ("hold.parquet", "train.parquet", "flights.csv"):
         (tmp_path / table).symlink_to(folder / table)
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), re.S)

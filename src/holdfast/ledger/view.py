@@ -273,6 +273,7 @@ def explanation(transcript: Transcript) -> str:
         *(f"Attached: {column}." for column in transcript.attached),
         *(f"Incumbent: {promotion}." for promotion in transcript.attached.promotions),
         *([f"Leaderboard: {board}."] if board is not None else []),
+        *(f"Added, {each}." for each in transcript.dictionaries.declarations),
         *(f"Search {search}." for search in transcript.dictionaries.searches),
         "",
     ]
