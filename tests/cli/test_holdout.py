@@ -54,7 +54,8 @@ def test_a_session(folder: Path) -> None:
     assert asked["low"] <= truth <= asked["high"]  # type: ignore[operator]
     again = facts("check", "flights", "AVG(15 < delay)", "--guess", "0.9", cwd=folder)
     assert (again["status"], again["value"], again["cost"]) == ("repeated", asked["value"], 0.0)
-    checked = holdfast("check", "flights", "avg(origin = 'JFK')", "--guess", "0.5", cwd=folder)
+    named = ("check", "flights", "avg(origin = 'JFK')", "--guess", "0.5", "--tolerance", "0.1")
+    checked = holdfast(*named, cwd=folder)
     line = "confirmed 0.50 [0.40, 0.60] · 4,000 rows · all answers together 95 % sure · 39"
     assert f"{line} questions left\n" in checked.stdout
     one_side = facts("check", "flights", "avg(delay > 150)", "--at-most", "0.2", cwd=folder)

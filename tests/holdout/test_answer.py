@@ -48,7 +48,7 @@ def test_it_says_what_was_promised(answer: Answer) -> None:
     assert text == repr(answer) == f"{answer}"
     left = f"{answer.left.questions_left} questions left"
     together = "400 rows · all answers together 95 % sure"
-    assert text == f"confirmed 0.24 [0.04, 0.44] · {together} · {left}"
+    assert text == f"confirmed 0.24 [0.13, 0.35] · {together} · {left}"
     assert answer.details.startswith(f"question 1 · cost {answer.cost:.5g} nats · {left} · ")
     assert answer.assumes == "independent rows"
     assert re.fullmatch("[0-9a-f]{64}", answer.receipt)

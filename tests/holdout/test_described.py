@@ -217,6 +217,8 @@ def test_a_repeated_question_costs_nothing_and_adds_no_bytes(tmp_path: Path) -> 
 
 def test_how_questions_are_described_cannot_be_changed_later(tmp_path: Path) -> None:
     described_ledger(tmp_path)
+    with opened(tmp_path, table()) as holdout:
+        holdout.ask("avg(late)")
     for wrong in ({"described": "rounded"}, {"described": "off"}, {"described_share": 0.5}):
         with (
             pytest.raises(InvalidArgument, match="was opened with"),
@@ -297,3 +299,17 @@ def test_means_of_two_values_over_the_same_rows_differ_by_the_mean_difference(
         assert grouped.bits is not None
         assert grouped.n == int(frame["late"].sum())
     assert faults(tmp_path / "t.ledger", sample=lambda: PolarsSample(frame)) == []
+
+
+def test_a_text_takes_no_declared_question_however_narrow_that_would_be(tmp_path: Path) -> None:
+    """The ledger could answer at the declared half-width, which is smaller; only if it is named."""
+    rows = pl.DataFrame({"x": [place % 100 / 100 for place in range(40_000)]})
+    facts: Any = {"schema": {"x": (0, 1)}, "questions": 3, "tolerance": 0.0125}
+    with holdfast.open(rows, ledger=tmp_path / "n.ledger", **facts) as holdout:
+        plain = holdout.ask("avg(x > 0.1234 and x < 0.5678)")
+        assert plain.recorded.bits is not None
+        assert holdout.cost("avg(x > 0.1235 and x < 0.5678)").bits is not None
+        assert (holdout.budget.asked, holdout.budget.account.described) == (0, 1)
+        named = holdout.ask("avg(x > 0.4321 and x < 0.8765)", tolerance=0.0125)
+        assert named.recorded.bits is None
+        assert holdout.budget.asked == 1

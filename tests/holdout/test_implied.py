@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -211,6 +212,57 @@ def test_free_claims_go_on_where_the_budget_is_closed(open_ledger: Holdout, tmp_
     assert is_sound(tmp_path)
 
 
+def test_a_share_follows_from_those_of_its_conditions(open_ledger: Holdout, tmp_path: Path) -> None:
+    a, late = open_ledger.ask("avg(a = y)"), open_ledger.ask("avg(late)")
+    both = open_ledger.check("avg(late and a = y)", at_most=late.interval.high)
+    assert (both.status, both.cost, both.recorded.known) == ("confirmed", 0.0, (1, 2))
+    assert both.interval.high == late.interval.high
+    low = a.interval.low + late.interval.low - 1
+    assert open_ledger.gate("avg(a = y and late)", at_least=low - 0.001).recorded.known == (1, 2)
+    either = open_ledger.gate("avg(late or a = y)", at_least=a.interval.low - 0.001)
+    assert (either.status, either.cost, either.recorded.known) == ("shown", 0.0, (1,))
+    # Of a third condition nothing was told: all three may hold nowhere, and one of them anywhere.
+    three = open_ledger.check("avg(late and a = y and b = y)", at_most=late.interval.high)
+    assert (three.status, three.cost) == ("confirmed", 0.0)
+    before = open_ledger.budget.account.checks
+    open_ledger.check("avg(late and a = y and b = y)", at_least=low - 0.001)
+    open_ledger.check("avg(late or c = y)", at_most=late.interval.high)
+    assert open_ledger.budget.account.checks == before + 2
+    open_ledger.close()
+    assert is_sound(tmp_path)
+
+
+def test_in_every_small_world_what_conditions_imply_is_true(open_ledger: Holdout) -> None:
+    """Shares of the four kinds of rows on a grid, each condition's told up to a tenth."""
+    first, second = open_ledger.ask("avg(late)"), open_ledger.ask("avg(y)")
+    desk = desk_of(open_ledger)
+    implications = Implications(desk.ground, lambda: desk.table)
+    questions = {op: bind(f"avg(late {op} y)", desk.table) for op in ("and", "or")}
+    looks = [each.recorded.look for each in (first, second)]
+    assert looks == [1, 2]
+    twin = 0
+    for world in product(range(7), repeat=3):
+        rest = 6 - sum(world)
+        if rest < 0:
+            continue
+        both, one, other = (each / 6 for each in world)
+        told = [
+            replace(look, interval=Interval(max(0.0, share - 0.1), min(1.0, share + 0.1)))
+            for look, share in zip(
+                desk.transcript.answers[:2], (both + one, both + other), strict=True
+            )
+        ]
+        released = NamedLooks(told)
+        for op, truth in (("and", both), ("or", both + one + other)):
+            implied = implications.of(questions[op], released)
+            assert implied is not None
+            assert implied.interval is not None
+            assert implied.interval.low - 1e-12 <= truth <= implied.interval.high + 1e-12
+            product_of_both = (both + one) * (both + other)  # as if they were independent
+            twin += op == "and" and abs(product_of_both - truth) > 0.2
+    assert twin > 0
+
+
 def test_gates_that_were_shown_one_after_another_show_a_third(
     open_ledger: Holdout, tmp_path: Path
 ) -> None:
@@ -269,6 +321,8 @@ def test_missing_rows_imply_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         desk = desk_of(holdout)
         difference = bind("difference(p, q)", desk.table)
         assert desk.implied(difference) is None
+        for text in ("avg(p and q)", "avg(p or q)"):  # each of the rows where that is known
+            assert desk.implied(bind(text, desk.table)) is None
         answer = holdout.ask("difference(p, q)")  # in the rows that have both: 0
         assert 0.0 in answer.interval
 

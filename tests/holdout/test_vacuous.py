@@ -143,7 +143,8 @@ def test_one_side_prints_as_one_side(small: Holdout) -> None:
     assert "<= 0.5" in str(small.ledger)
     assert "[" not in str(small.ledger)
     assert "1. avg(late) <= 0.5\n" in small.explain()
-    near = small.check("avg(late and x > 100)", guess=0.01)  # two sides, one cut by the range
+    # two sides, one cut by the range
+    near = small.check("avg(late and x > 100)", guess=0.01, tolerance=0.2)
     assert str(near).startswith("confirmed 0.01 [0, 0.21]")
 
 

@@ -261,7 +261,12 @@ def test_pictures_are_drawn_here(ada: TestClient) -> None:
     assert "answers.svg" not in ada.get(DATA).text
     asked(ada, LATE)
     assert "answers.svg" in ada.get(DATA).text
-    assert LATE in ada.get(f"{DATA}/answers.svg").text
+    light, dark = (ada.get(f"{DATA}/answers.svg?dark={each}").text for each in ("false", "true"))
+    for picture, ground, ink in ((light, "white", "#1f77b4"), (dark, "#1c2024", "#6fb1e6")):
+        assert LATE in picture
+        assert f'fill="{ground}"' in picture
+        assert ink in picture
+    assert "#1f77b4" not in dark
 
 
 def test_the_planner_plans(ada: TestClient) -> None:

@@ -111,10 +111,13 @@ def test_the_ledger_is_searched_filtered_and_folded(ada: TestClient) -> None:
         ("words=origin+ewr", {"3"}),
         ("status=confirmed", {"2"}),
         ("by=ada", {"1", "2", "3", "4", "5"}),
+        ("words=avg(x+>+20)+by+origin", {"3", "4", "5"}),
         ("by=eve", set()),
     ):
         page = ada.get(f"{DATA}/ledger?{query}").text
         assert set(re.findall(r'answers/(\d+)">\d+</a>', page)) == numbers, query
+        file = ada.get(f"{DATA}/ledger.csv?{query}").text.splitlines()[1:]
+        assert {line.partition(",")[0] for line in file} == numbers, query
 
 
 def test_viewers_search_only_what_they_may_know(service: Service, ada: TestClient) -> None:
@@ -143,6 +146,14 @@ def test_news_is_told_when_there_is_some(service: Service, ada: TestClient) -> N
     service.tokens.revoke("ada")
     reply = ada.get(f"{DATA}/news?seen=0", headers={"HX-Request": "true"})
     assert (reply.status_code, reply.headers["hx-redirect"]) == (204, "/login")
+
+
+def test_what_goes_wrong_with_a_part_takes_the_whole_page(ada: TestClient) -> None:
+    for headers in ({"HX-Request": "true"}, {"HX-Request": "true", "Origin": "http://elsewhere"}):
+        reply = ada.post(f"{DATA}/ask", data={"question": LATE, "mark": "x"}, headers=headers)
+        assert reply.status_code == 403
+        assert (reply.headers["hx-retarget"], reply.headers["hx-reselect"]) == ("main", "main")
+        assert '<main id="main">' in reply.text
 
 
 @pytest.fixture(scope="module")

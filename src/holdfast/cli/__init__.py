@@ -40,6 +40,7 @@ COMMANDS = {
     "plan": "plan_command",
     "split": "init",
     "init": "init",
+    "declare": "init",
     "ask": "verbs",
     "check": "verbs",
     "gate": "verbs",

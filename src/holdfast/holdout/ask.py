@@ -218,7 +218,7 @@ class CallTerms:
         table: str | None = None,
     ) -> list[Request]:
         """What is asked for, as the ledger records it; `table` is what they are asked for."""
-        tolerance = self.width.part_of(questions, desk.transcript.terms.rows)
+        named = self.width.part_of(questions, desk.transcript.terms.rows)
         return [
             Request(
                 question.text,
@@ -227,13 +227,14 @@ class CallTerms:
                 guess.verb,
                 guess.of(place),
                 guess.side,
-                tolerance,
+                guess.tolerance_at(place, named),
                 better,
                 self.why,
                 self.asked_by,
                 self.request_key,
                 table,
                 is_single(question) and question.unbounded,
+                guess.likely_at(place),
             )
             for place, (question, better) in enumerate(zip(questions, betters, strict=True))
         ]
@@ -261,7 +262,7 @@ def answers_to(
     in_table: bool = False,
 ) -> list[Answer]:
     """The answers. `in_table`, a question may say nothing beside others that do."""
-    tolerance = requests[0].tolerance
+    tolerance = None if requests[0].likely else requests[0].tolerance
     if guess.side is None and not all(map(is_single, questions)):
         desk.refresh()
         require_telling(desk, questions, guess, tolerance, in_table=in_table)

@@ -14,6 +14,7 @@ from holdfast.errors import HoldfastError
 from holdfast.holdout.answer import Answer
 from holdfast.holdout.ask import CallTerms, answers_to, better_of, told_before
 from holdfast.holdout.desk import Desk
+from holdfast.holdout.forecast import guess_of_likely_width
 from holdfast.holdout.groups import knowing
 from holdfast.holdout.guess import Guess
 from holdfast.holdout.request import bound_to, one_answer_of
@@ -71,8 +72,9 @@ def _ready(desk: Desk, call: Waiting) -> _Ready:
     groups = knowing(desk, None)
     bound = bound_to(desk, call.question, groups, describe=describe, text=call.text)
     single = one_answer_of(bound)
-    (request,) = call.terms.requests(desk, [single], [better_of(call.question)], call.guess)
-    return _Ready(call.guess, single, request)
+    guess = guess_of_likely_width(desk, [single], call.guess, call.terms.width)
+    (request,) = call.terms.requests(desk, [single], [better_of(call.question)], guess)
+    return _Ready(guess, single, request)
 
 
 def _alike(ready: dict[int, _Ready]) -> list[dict[int, _Ready]]:
@@ -80,7 +82,8 @@ def _alike(ready: dict[int, _Ready]) -> list[dict[int, _Ready]]:
     groups: dict[object, dict[int, _Ready]] = {}
     for place, each in ready.items():
         request = each.request
-        alike = (request.verb, request.side, request.tolerance)
+        named = request.tolerance if request.likely is None else None
+        alike = (request.verb, request.side, named)
         groups.setdefault(alike, {})[place] = each
     return list(groups.values())
 
@@ -105,4 +108,5 @@ def _answered(desk: Desk, group: dict[int, _Ready]) -> dict[int, Answer | Holdfa
 def _joined(guesses: Sequence[Guess]) -> Guess:
     """The guesses of all calls; alike, they have numbers all, or none."""
     numbers = [number for each in guesses for number in each.numbers or ()]
-    return Guess(tuple(numbers) if numbers else None, side=guesses[0].side)
+    likely = tuple(each.likely_at(0) for each in guesses)
+    return Guess(tuple(numbers) if numbers else None, side=guesses[0].side, likely=likely)

@@ -45,7 +45,7 @@ from holdfast.holdout.protected import ProtectedRows, given_up, is_readable, pas
 from holdfast.ledger.attachments import AttachedColumn, Attachments
 from holdfast.ledger.chain import chained, now
 from holdfast.ledger.column_files import ColumnStore
-from holdfast.ledger.dictionaries import offered_again
+from holdfast.ledger.dictionaries import Dictionaries, offered_again
 from holdfast.ledger.entries import (
     Asked,
     Pending,
@@ -99,20 +99,41 @@ class Desk:
         guessers: Sequence[Guesser] = (),
     ) -> None:
         self.store, self.transcript, self.train = store, transcript, train
-        columns = ColumnStore(store, store.secret)
-        self.protected = ProtectedRows(sample, transcript.opening, columns)
+        self._sample, self._guessers = sample, guessers
         self._timeout, self._left = timeout, LastBudget()
+        self._read_opening()
+
+    def _read_opening(self) -> None:
+        """All that follows from what was declared at the opening."""
+        store, transcript = self.store, self.transcript
+        self._opened = transcript.opening
+        columns = ColumnStore(store, store.secret)
+        self.protected = ProtectedRows(self._sample, transcript.opening, columns)
         self._written: set[str] = set()  # what was seen to be readable again
         # Guessers may have noise of their own, and never learn the noise of answers.
         secret = hmac.digest(store.secret, b"holdfast guessers/1", sha256)
         # Described, or guessed from a domain, is what is in the table itself.
         opened = transcript.opening.table
         self.ground = ground_of(transcript.terms, opened)
-        grounds = Grounds(transcript.terms, opened, train, secret)
-        self._table: tuple[Attachments, Table] | None = None
-        self._guessing = Guessing(guessers, grounds) if guessers else None
+        grounds = Grounds(transcript.terms, opened, self.train, secret)
+        self._table: tuple[Attachments, Dictionaries, Table] | None = None
+        self._guessing = Guessing(self._guessers, grounds) if self._guessers else None
         self._implications = Implications(self.ground, lambda: transcript.table)
         self._implied: tuple[str, dict[str, Implied | None]] = "", {}  # by question, at one head
+
+    def plan_anew(self, opening: Opening) -> None:
+        """Let an opening with another plan take the place of this one, before anything is asked."""
+
+        def entry() -> list[Body]:
+            if not self.transcript.is_untouched:
+                raise InvalidArgument(
+                    "something was asked, attached or declared since, and the plan stays as it "
+                    "is; open the ledger without another one. Nothing was changed."
+                )
+            return [opening.reopening()]
+
+        self.tell(entry)
+        self._read_opening()
 
     @property
     def opening(self) -> Opening:
@@ -120,11 +141,12 @@ class Desk:
 
     @property
     def table(self) -> Table:
-        """What is public of the table, with the columns that were attached so far."""
-        attached = self.transcript.attached
-        if self._table is None or self._table[0] is not attached:
-            self._table = attached, self.transcript.table
-        return self._table[1]
+        """What is public of the table, with what was declared and attached so far."""
+        attached, dictionaries = self.transcript.attached, self.transcript.dictionaries
+        known = self._table
+        if known is None or known[0] is not attached or known[1] is not dictionaries:
+            known = self._table = attached, dictionaries, self.transcript.table
+        return known[2]
 
     @property
     def source(self) -> str | None:
@@ -157,6 +179,12 @@ class Desk:
                 transcript.fold_again(self.store)
             else:
                 transcript.apply(self.store.news(transcript.count, transcript.head))
+            # What was read by the opening before has other levels now.
+            if transcript.opening is not self._opened and transcript.opening != self._opened:
+                raise InvalidArgument(
+                    f"the ledger {str(self.store.home)!r} was planned anew since it was opened "
+                    "here; open it again. Nothing was spent."
+                )
             return transcript
 
     def budget(self) -> Budget:

@@ -1,4 +1,4 @@
-"""Forecasts of gates: what is given for one, on the claim's side; and gates that are not tried.
+"""Forecasts of claims: what is given for a gate, gates that are not tried, the width of a check.
 
 Everything here is public: counts on other rows, and what somebody expects. A bad forecast costs
 power and no truth, as long as none of it was computed from protected rows.
@@ -6,6 +6,7 @@ power and no truth, as long as none of it was computed from protected rows.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from numbers import Integral
@@ -15,14 +16,18 @@ from holdfast import require
 from holdfast.errors import InvalidArgument
 from holdfast.holdout.answer import Answer
 from holdfast.holdout.desk import Desk
-from holdfast.holdout.guess import Guess
-from holdfast.holdout.request import gate_wish
+from holdfast.holdout.guess import Guess, averages, variance
+from holdfast.holdout.plays import implied_claim, wish_of
+from holdfast.holdout.request import NamedWidth, gate_wish, known_moment
 from holdfast.ledger.chain import now
 from holdfast.ledger.entries import Recorded, Request
 from holdfast.ledger.untried import Untried
+from holdfast.mechanisms.claims import CHECKS
 from holdfast.mechanisms.forecast_gates import FORECAST_GATES
-from holdfast.mechanisms.mechanism import ForecastGrounds
+from holdfast.mechanisms.mechanism import ForecastGrounds, LikelyWidth, about
+from holdfast.statistics.derived import Paired, is_single
 from holdfast.statistics.entry import Bound
+from holdfast.statistics.statistic import Statistic
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.leakage.forecasts import DevResult
 from holdfast.wording import plural
@@ -31,6 +36,7 @@ __all__ = [
     "DevFiles",
     "dev_result",
     "forecast_grounds",
+    "guess_of_likely_width",
     "not_tried",
     "on_side_of_claim",
     "require_unprotected",
@@ -184,6 +190,93 @@ def _untried_line(
         revealed=Interval(0.0, 1.0),
         forecast=forecast,
     )
+
+
+# The half-width of a check for which none is named: the narrowest that is likely to be confirmed.
+#
+# It is made of public numbers, the guess, the sizes and the transcript, and recorded with the
+# request before rows are touched. A claim made again is the same claim, whatever was spent since.
+
+
+def guess_of_likely_width(
+    desk: Desk, questions: Sequence[Bound], guess: Guess, named: NamedWidth
+) -> Guess:
+    """The guess with the half-width of each question; as it is where one is named.
+
+    What has no single mean of independent rows to be claimed of keeps the half-width of the ledger,
+    and so does what earlier answers settle at it.
+    """
+    if named.is_named or guess.verb != "check" or guess.side is not None:
+        return guess
+    desk.refresh()
+    transcript, level = desk.transcript, 0.0
+    if transcript.checker is CHECKS and transcript.terms.promises:
+        level, _ = CHECKS.levels(transcript.terms, transcript.committed)
+    if level <= 0.0 or (guess.rows is not None and len(questions) > 1):
+        return guess
+    likely = [_likely(desk, each, guess, place, level) for place, each in enumerate(questions)]
+    return replace(guess, likely=tuple(likely))
+
+
+def _is_settled(
+    desk: Desk, question: Bound, statistic: Statistic, guess: Guess, place: int
+) -> bool:
+    """Whether earlier answers settle a guess at the half-width of the ledger, for nothing."""
+    if guess.rows is not None:
+        return desk.stored(wish_of(desk, statistic, guess, None)) is not None
+    t, number = desk.half_width(None, statistic), guess.of(place) or 0.0
+    share = (number - statistic.low) / ((statistic.high - statistic.low) or 1.0)
+    if desk.stored(replace(about(statistic, t, share), stated=True)) is not None:
+        return True
+    return implied_claim(desk, question, guess, place, None) is not None
+
+
+def _claimed_mean(desk: Desk, question: Bound) -> Statistic | None:
+    """The mean of bounded independent rows that a guess of a question is about, if there is one."""
+    if isinstance(question, Paired):
+        ((_,), (statistic,)) = question.stages
+    elif is_single(question):
+        statistic = question
+    else:
+        return None
+    terms = desk.transcript.terms
+    bounded = statistic.row is not None and not statistic.unbounded
+    return statistic if bounded and terms.independent and statistic.unit(terms.rows) == 1 else None
+
+
+def _same_check(desk: Desk, statistic: Statistic, number: float | None) -> LikelyWidth | None:
+    """The width of the same check, made before; None if there is none."""
+    looks = desk.transcript.looks_at(statistic.text)
+    requests = [each.request for each in looks if each.claim is not None]
+    return next((each.likely for each in requests if each.likely and each.guess == number), None)
+
+
+def _likely(
+    desk: Desk, question: Bound, guess: Guess, place: int, level: float
+) -> LikelyWidth | None:
+    statistic, number = _claimed_mean(desk, question), guess.of(place)
+    if statistic is None:
+        return None
+    before = _same_check(desk, statistic, number)
+    if before is not None or _is_settled(desk, question, statistic, guess, place):
+        return before
+    terms, row = desk.transcript.terms, statistic.row
+    rows = n = statistic.rows(terms.rows)
+    known = known_moment(desk, question, guess)
+    if guess.rows is not None:
+        rows = max(1, round(guess.rows.n * n / terms.rows))
+        (share,) = averages(guess.rows, [statistic], desk.table)
+    else:
+        share = ((number or 0.0) - statistic.low) / ((statistic.high - statistic.low) or 1.0)
+    smoothed = (min(1.0, max(0.0, share)) * rows + 1.0) / (rows + 2.0)  # 0 has a spread, too
+    spread = smoothed * (1.0 - smoothed)
+    if known is not None:  # of differences, whose range is [-1, 1]
+        spread = min(spread, max(known, 1.0 / n) / 4.0)
+    elif guess.rows is not None and row is not None and not row.is_condition:
+        spread = min(spread, variance(guess.rows, row) + 1.0 / n**2)
+    by_bets = row is None or not row.is_condition
+    most, log_p = desk.half_width(None, statistic), math.log(min(1.0, level))
+    return LikelyWidth.chosen(most, n, rows, spread, log_p, by_bets)
 
 
 # Scores on development items, beside the ledger: for whoever may open the columns attached to it.

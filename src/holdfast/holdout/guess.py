@@ -17,7 +17,7 @@ from holdfast.errors import InvalidArgument
 from holdfast.holdout.protected import is_readable
 from holdfast.ledger.identity import is_protected
 from holdfast.ledger.opening import Opening
-from holdfast.mechanisms.mechanism import ForecastGrounds
+from holdfast.mechanisms.mechanism import ForecastGrounds, LikelyWidth
 from holdfast.question.row import GRID, RowValue, row_value
 from holdfast.statistics.entry import Table
 from holdfast.statistics.mean import GroupMean
@@ -34,6 +34,7 @@ __all__ = [
     "require_one_claim",
     "require_others",
     "training_rows",
+    "variance",
 ]
 
 
@@ -43,8 +44,8 @@ class Guess:
 
     With a `side` the number is a bound that is claimed, and what is `gated` is to be shown beyond
     it; `differing` is the share of rows that are said to differ, and `forecast` what is said of how
-    likely it is to be shown. Read once: a table to guess from
-    is opened once, whatever it is used for.
+    likely it is to be shown. Where no half-width is named, `likely` are those of each place, if one
+    is chosen there. Read once: a table to guess from is opened once, whatever it is used for.
     """
 
     numbers: tuple[float, ...] | None = None
@@ -53,6 +54,7 @@ class Guess:
     gated: bool = False
     differing: float | None = None
     forecast: ForecastGrounds | None = None
+    likely: tuple[LikelyWidth | None, ...] = ()
 
     @property
     def verb(self) -> Verb:
@@ -60,6 +62,15 @@ class Guess:
         if self.gated:
             return "gate"
         return "ask" if self.numbers is None and self.rows is None else "check"
+
+    def likely_at(self, place: int) -> LikelyWidth | None:
+        """The half-width that was chosen for the question at a place."""
+        return self.likely[place] if self.likely else None
+
+    def tolerance_at(self, place: int, tolerance: float | None) -> float | None:
+        """The half-width of the claim at a place; where other rows are a way to ask, the call's."""
+        likely = self.likely_at(place)
+        return tolerance if likely is None or self.rows is not None else likely.tolerance
 
     def each(self, count: int) -> Guess:
         """One number as the guess of each of so many questions."""
@@ -120,6 +131,15 @@ def averages(training: Sample, statistics: Sequence[Statistic], table: Table) ->
     _require_columns(training, columns, table)
     totals = iter(training.sums(rows) if rows else [])
     return [_value(training, statistic, totals) for statistic in statistics]
+
+
+def variance(training: Sample, row: RowValue) -> float:
+    """The variance of a row's value on other rows, as a part of the squared range."""
+    (histogram,) = training.histograms([(row, None)])
+    middles, counts = (histogram.low + histogram.high) / 2, histogram.counts
+    total = max(1, histogram.rows)
+    mean = float((middles * counts).sum()) / total
+    return float(((middles - mean) ** 2 * counts).sum()) / total
 
 
 def _rows(statistic: Statistic) -> list[RowValue]:

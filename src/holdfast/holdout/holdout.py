@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from holdfast.certificate.certificate import ReuseCertificate
     from holdfast.certificate.signing import SigningKey
     from holdfast.data.computed import ScoreBounds
+    from holdfast.holdout.declare import CorrectionOptions, DeclareCost
     from holdfast.holdout.ending import Ending
     from holdfast.holdout.learnt import Learnt
     from holdfast.holdout.search import Declaring, Search, SearchCost
@@ -196,6 +197,24 @@ class Holdout(Verbs):
     def development(self) -> DevFiles:
         """Scores on development items, beside its ledger: see `holdfast.EvalGate`."""
         return DevFiles(self._desk)
+
+    def declare(self, **declared: Unpack[CorrectionOptions]) -> DeclareCost:
+        """Correct what was declared: `schema`, `outcomes`, `segments`, `planned`, as for `open`.
+
+        Before anything is asked ranges and values may be others, too, and texts are as wide as at
+        the opening. Later they can be added, at no price; what makes questions shorter takes a
+        `share` of what is left of the failure probability, and `declare_cost` says what that is
+        worth. `why` and `asked_by` are kept in the ledger.
+        """
+        from holdfast.holdout.declare import declare_more
+
+        return declare_more(self._desk, **declared)
+
+    def declare_cost(self, **declared: Unpack[CorrectionOptions]) -> DeclareCost:
+        """What it would take to declare something now. Free; touches no data."""
+        from holdfast.holdout.declare import cost_of_declaring
+
+        return cost_of_declaring(self._desk, **declared)
 
     def search(self, name: str, space: Any = None, **declared: Unpack[Declaring]) -> Search:
         """A search space: exact scores of its configurations, all true together.

@@ -28,7 +28,7 @@ from holdfast.holdout.request import (
     wishes_for,
 )
 from holdfast.ledger.chain import now
-from holdfast.ledger.composites import Followed, claim_verdict, read_whole, whole
+from holdfast.ledger.composites import Followed, claim_verdict, read_whole, rows_about, whole
 from holdfast.ledger.entries import Recorded, Request, telling
 from holdfast.ledger.implied import Implied, intersected
 from holdfast.ledger.limits import alike
@@ -129,9 +129,10 @@ def plays_to_run(
 ) -> list[Play]:
     """The plays of questions that are put together; what earlier answers settle puts nothing."""
     plays = plays_of(desk, questions, guess, tolerance, claims)
+    widths = [guess.tolerance_at(place, tolerance) for place in range(len(questions))]
     return [
-        play if implied_claim(desk, each, guess, place, tolerance) is None else _settled(each)
-        for place, (each, play) in enumerate(zip(questions, plays, strict=True))
+        play if implied_claim(desk, each, guess, place, width) is None else _settled(each)
+        for place, (each, play, width) in enumerate(zip(questions, plays, widths, strict=True))
     ]
 
 
@@ -207,10 +208,12 @@ class _Call:
         """
         desk, tolerance = self.desk, self.tolerance
         plain = [part.statistic for _, part in batch if part.guess is None and not part.refuted]
-        others = iter(wishes_for(desk, plain, self.guess.rows, tolerance) if plain else ())
+        rows, likely = self.guess.rows, self.guess.likely_at(0)
+        others = iter(wishes_for(desk, plain, rows, tolerance, likely) if plain else ())
         wishes = []
         for place, part in batch:
-            t = desk.half_width(tolerance, part.statistic)
+            wanted = self.guess.tolerance_at(place, tolerance)
+            t = desk.half_width(wanted, part.statistic)
             if part.refuted:
                 most = max(t, desk.half_width(None, part.statistic))  # of a claim: narrower
                 wish = Wish(
@@ -222,7 +225,7 @@ class _Call:
             elif part.guess is None:
                 wish = next(others)
             else:
-                wish = self.claims[place].of(claimed(part, t, tolerance))
+                wish = self.claims[place].of(claimed(part, t, wanted))
                 wish = _half_implied(desk, self.questions[place], wish)
             wishes.append(wish)
         return wishes
@@ -290,6 +293,11 @@ class _Call:
             if same and alike(list(line.interval), facts["interval"]):
                 return self._there(place, line, repeated=True)
         number = next(numbers)
+        if request.verb != "ask":  # a claim is about the rows of the look that settles it
+            own = [
+                each for each in transcript.looks_at(question.text) if each.look in followed.known
+            ]
+            facts |= rows_about([*followed.looks, *own])
         body = {"line": number, "repeated": False, "request": request.body(), **facts}
         told[number] = taken.line = read_whole(body, at, "")
         taken.repeated = False

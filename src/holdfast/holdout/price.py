@@ -219,9 +219,10 @@ class _Rehearsal:
 
     def _found(self, place: int, part: Subquestion, fresh: list[Wish]) -> Estimate:
         statistic, claims = part.statistic, part.guess is not None
-        t = self.desk.half_width(self.tolerance, statistic)
+        wanted = self.guess.tolerance_at(place, self.tolerance)
+        t = self.desk.half_width(wanted, statistic)
         if claims:
-            wish = self._claims[place].of(claimed(part, t, self.tolerance))
+            wish = self._claims[place].of(claimed(part, t, wanted))
         elif part.refuted:
             most = max(t, self.desk.half_width(None, statistic))
             wish = Wish(statistic, most, narrow=True)

@@ -15,9 +15,11 @@ from holdfast.holdout.attach import differing
 from holdfast.holdout.batch import is_described
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.guess import Guess, averages
+from holdfast.ledger.dictionaries import Dictionary, late_question
 from holdfast.ledger.opening import Opening
 from holdfast.mechanisms.catalogue import kind_of
-from holdfast.mechanisms.mechanism import ForecastGrounds, Wish, about
+from holdfast.mechanisms.mechanism import ForecastGrounds, LikelyWidth, Wish, about
+from holdfast.mechanisms.terms import WHOLE_RANGE
 from holdfast.question.expression import ColumnType
 from holdfast.question.parse import reads_alike
 from holdfast.statistics.bind import Question, bind, read_question, require_likely_values
@@ -47,6 +49,7 @@ __all__ = [
     "described_question",
     "gate_wish",
     "is_describable",
+    "known_moment",
     "one_answer_of",
     "plays_of",
     "require_enough_differing",
@@ -73,22 +76,60 @@ def described_question(
     """
     if desk.ground is None:
         return None
+    dictionaries = desk.transcript.dictionaries
     try:
+        if dictionaries.named and dictionaries.declarations:
+            return _by_declarations(desk, bind(question, desk.table), together)
         bound = desk.ground.prior.read(question)
         return ruled(desk, bound, was_read=text == bound.text, together=together)
     except InvalidQuestion:
         return None  # what is wrong with it is said where it is bound to the table
 
 
+def _by_declarations(
+    desk: Desk, question: Bound, together: bool
+) -> DescribedQuestion | DescribedParts | None:
+    """A question in the words of now, by the dictionary in which it has the highest level.
+
+    What was declared later is written out for those that do not know it. All of them are true
+    together, and the choice is public.
+    """
+    own = ruled(desk, question, together=together)
+    declarations = desk.transcript.dictionaries.declarations
+    late = [_declared(desk, each, question.text) for each in declarations]
+    fitting = [each for each in late if each is not None]
+    if not fitting:
+        return own
+    best = max(fitting, key=lambda each: each.rule.log_p)
+    if own is not None and (not is_described(own) or own.rule.log_p >= best.rule.log_p):
+        return own
+    return None if own is None and not together and _is_too_long(desk, best) else best
+
+
+def _declared(desk: Desk, late: Dictionary, text: str) -> DescribedQuestion | None:
+    """A question in a dictionary that was declared later; None where that does not answer it.
+
+    Effects of arms that were drawn are about these rows, and stay with the opening's dictionary.
+    """
+    transcript = desk.transcript
+    if late.share == 0.0 or transcript.account.closed or transcript.terms.randomised is not None:
+        return None
+    try:
+        found = late_question(late, transcript.opening, transcript.attached.columns, text)
+    except InvalidQuestion:
+        return None
+    return found if found.text == text else None
+
+
 def values_to_declare(desk: Desk, text: str, bits: float | None) -> str | None:
     """Advice to declare the values that a question spells letter by letter, with its gain."""
     if bits is None or desk.ground is None or not isinstance(desk.ground.prior, Prior):
         return None
-    prior = desk.ground.prior
+    prior, known = desk.ground.prior, desk.table.schema.values
     undeclared = [
         name
         for name, kind in prior.schema.types.items()
-        if kind is ColumnType.TEXT and name not in prior.schema.values and name in text
+        if kind is ColumnType.TEXT and name not in known and name in text
     ]
     cheaper = prior.with_values_declared(prior.read(text)) if undeclared else None
     if cheaper is None:
@@ -126,17 +167,21 @@ def ruled(
     if ground is None or not (was_read or reads_as_written(question.text, ground)):
         return None
     found = described_answer(question if was_read else ground.prior.read(question.text), ground)
-    return None if found is None or (not together and _is_long(desk, found)) else found
+    return None if found is None or (not together and _is_too_long(desk, found)) else found
 
 
-def _is_long(desk: Desk, found: DescribedQuestion | DescribedParts) -> bool:
-    """Whether the ledger has a narrower answer to a question with a long description."""
+def _is_too_long(desk: Desk, found: DescribedQuestion | DescribedParts) -> bool:
+    """Whether a text is so long that its answer may tell nothing, and the ledger still can.
+
+    A narrower answer of the ledger is had by naming its half-width: it takes one of the questions
+    that were declared, and every later answer is wider for it.
+    """
     if isinstance(found, DescribedParts):
-        return any(_is_long(desk, part) for part in found.parts)
+        return any(_is_too_long(desk, part) for part in found.parts)
     if not desk.transcript.terms.promises:
         return False
     t = desk.half_width(None, found)
-    if found.reach <= t:
+    if found.reach <= max(t, WHOLE_RANGE):
         return False
     try:
         question = bind(found.text, desk.table)  # its group has the size that the ledger knows
@@ -305,14 +350,19 @@ def width_in_units(opening: Opening) -> str:
 
 
 def wishes_for(
-    desk: Desk, statistics: Sequence[Statistic], others: Sample | None, tolerance: float | None
+    desk: Desk,
+    statistics: Sequence[Statistic],
+    others: Sample | None,
+    tolerance: float | None,
+    likely: LikelyWidth | None = None,
 ) -> list[Wish]:
     """To ask for these, or to check what other rows or a guesser say of them.
 
-    What is described has an answer of its own, whatever is guessed.
+    What is described has an answer of its own, whatever is guessed. What other rows say may be
+    claimed more narrowly than it is answered, if it is not confirmed.
     """
     plain = [one for one in statistics if not is_described(one)]
-    guessed = iter(_guessed(desk, plain, others, tolerance) if plain else ())
+    guessed = iter(_guessed(desk, plain, others, tolerance, likely) if plain else ())
     return [
         Wish(one, desk.half_width(tolerance, one), narrow=True)
         if is_described(one)
@@ -322,14 +372,21 @@ def wishes_for(
 
 
 def _guessed(
-    desk: Desk, statistics: Sequence[Statistic], others: Sample | None, tolerance: float | None
+    desk: Desk,
+    statistics: Sequence[Statistic],
+    others: Sample | None,
+    tolerance: float | None,
+    likely: LikelyWidth | None,
 ) -> list[Wish]:
     wishes = [Wish(one, desk.half_width(tolerance, one)) for one in statistics]
     if others is not None:
         guesses = averages(others, statistics, desk.table)
+        claims = [
+            about(wish.question, wish.tolerance if likely is None else likely.tolerance, number)
+            for wish, number in zip(wishes, guesses, strict=True)
+        ]
         return [
-            about(wish.question, wish.tolerance, guess)
-            for wish, guess in zip(wishes, guesses, strict=True)
+            claim.at_tolerance(wish.tolerance) for claim, wish in zip(claims, wishes, strict=True)
         ]
     trained = kind_of(desk.opening.mechanism["name"]).trained
     if not trained and desk.taught() is None:
@@ -379,11 +436,11 @@ def claim_grounds(desk: Desk, question: Bound, guess: Guess) -> ClaimGrounds:
     """The grounds of what is claimed of a question; none where it is asked."""
     if guess.verb == "ask":
         return ClaimGrounds()
-    moment = _moment(desk, question, guess)
+    moment = known_moment(desk, question, guess)
     return ClaimGrounds(guess.gated, partial(ruled, desk, question), moment, guess.forecast)
 
 
-def _moment(desk: Desk, question: Bound, guess: Guess) -> float | None:
+def known_moment(desk: Desk, question: Bound, guess: Guess) -> float | None:
     """The share of rows that differ, where it is public: declared, or of two submitted columns."""
     if not isinstance(question, Paired):
         return None
@@ -437,7 +494,7 @@ def gate_wish(desk: Desk, question: Bound, guess: Guess) -> Wish | None:
 
 def require_enough_differing(desk: Desk, question: Bound, guess: Guess) -> None:
     """Refuse a gate that so few differing rows, a public number, cannot show whatever they say."""
-    bound, share = guess.of(0), _moment(desk, question, guess)
+    bound, share = guess.of(0), known_moment(desk, question, guess)
     if share is None or bound is None or guess.side is None:
         return
     wish = gate_wish(desk, question, guess)

@@ -24,6 +24,7 @@ from holdfast.holdout.batch import Body
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.forecast import (
     forecast_grounds,
+    guess_of_likely_width,
     not_tried,
     on_side_of_claim,
     require_unprotected,
@@ -40,11 +41,17 @@ from holdfast.holdout.options import (
 )
 from holdfast.holdout.plays import implied_claim
 from holdfast.holdout.price import Cost, cost_of, require_groups_covered
-from holdfast.holdout.request import NamedWidth, bound_to, one_answer_of, require_enough_differing
+from holdfast.holdout.request import (
+    NamedWidth,
+    bound_to,
+    one_answer_of,
+    require_enough_differing,
+    ruled,
+)
 from holdfast.ledger.chain import now
 from holdfast.ledger.leaderboards import BoardRecord, BoardTerms, TurnedAway
 from holdfast.statistics.bind import Question, question_of, read_question
-from holdfast.statistics.entry import By, TableCall
+from holdfast.statistics.entry import Bound, By, TableCall
 from holdfast.statistics.labelled import GroupsOf, Labelled
 from holdfast.statistics.player import Verb
 from holdfast.wording import plural
@@ -235,7 +242,9 @@ class Verbs:
             part = width.part_of([member for _, member in bound.members], rows)
             return cost_of(self._desk, bound, claim.each(len(bound.members)), part)
         single = one_answer_of(bound)
-        part, claim = width.part_of([single], rows), on_side_of_claim(claim, single)
+        claim = guess_of_likely_width(self._desk, [single], claim, width)
+        part = claim.tolerance_at(0, width.part_of([single], rows))
+        claim = on_side_of_claim(claim, single)
         if claim.side is None:
             require_telling(self._desk, [single], claim, part)
         return cost_of(self._desk, single, claim, part)
@@ -406,6 +415,7 @@ class Verbs:
             one_answer_of(bound_to(self._desk, question, groups, describe=describe))
             for question in questions
         ]
+        guess = guess_of_likely_width(self._desk, bound, guess, terms.width)
         requests = terms.requests(self._desk, bound, [better_of(each) for each in questions], guess)
         before = told_before(self._desk, bound, requests)
         return answers_to(self._desk, bound, requests, guess) if before is None else before
@@ -425,10 +435,24 @@ class Verbs:
             guess = guess.each(len(bound.members))
             return table_of_answers(self._desk, bound, guess, terms, self._frame_kind)
         single = one_answer_of(bound)
+        guess = guess_of_likely_width(self._desk, [single], guess, terms.width)
         requests = terms.requests(self._desk, [single], [better_of(question)], guess)
         before = told_before(self._desk, [single], requests)
-        (answer,) = answers_to(self._desk, [single], requests, guess) if before is None else before
-        return answer
+        if before is not None:
+            return before[0]
+        try:
+            return answers_to(self._desk, [single], requests, guess)[0]
+        except Refused:
+            if not self._is_described_check(single, guess, terms):
+                raise
+        # What the ledger no longer checks, its text still answers.
+        return self._put(question, Guess(), terms, groups, describe=True)
+
+    def _is_described_check(self, question: Bound, guess: Guess, terms: CallTerms) -> bool:
+        """Whether a check named no half-width, and is of what its text describes."""
+        if guess.verb != "check" or guess.side is not None or terms.width.is_named:
+            return False
+        return ruled(self._desk, question) is not None
 
     def _claim(
         self,

@@ -16,6 +16,9 @@
   ended by it, and it is written in one commit with the reservation of its batch.
 * ``winner/1``: a search space of which only the best configuration is told: its name, how many it
   has and the question that they are compared by. It takes no part of the failure probability.
+* ``declared/1``: ranges, values, outcomes and the like that were declared after answers: all since
+  the opening, with the part of the failure probability that texts about them have, or none.
+* ``reopen/1``: the opening with another plan for the ledger's own questions, before any was asked.
 * ``search/1``: a search space, opened before means of numbers kept to a planned half-width.
 * ``final/1``: a last look, taken before means of numbers kept to a planned half-width.
 * ``reveal/1``: the exact value of one statistic is shown, by an offer of its own. Asks and checks
@@ -41,6 +44,7 @@ from holdfast.ledger.chain import canonical
 from holdfast.ledger.limits import in_unit, in_unit_outwards, open_ended
 from holdfast.mechanisms.described import rule_from
 from holdfast.mechanisms.mechanism import (
+    LikelyWidth,
     Mechanism,
     Offer,
     Refuted,
@@ -88,8 +92,6 @@ __all__ = [
 
 
 # What differences say, where one sign of them is better.
-
-
 Judgement: TypeAlias = Literal["better", "worse", "cannot tell"]
 
 
@@ -118,10 +120,10 @@ class Request:
     """Request: the statistic by its canonical text, with the range of its values, and who asked.
 
     A `guess` is a number in its own unit, and with a `side` the bound that was claimed; `tolerance`
-    the half-width that was named. `by` is who asked, `key` the call's own name: the same call made
-    again with it is told the same. `table` is what was asked for where this is one of its groups or
-    places: `avg(x) by origin`. If it is `unbounded`, low and high are those of a grid, and the
-    truth may be beyond them.
+    the half-width that was named, or the one chosen by a `likely` width. `by` is who asked, `key`
+    the call's own name: the same call made again with it is told the same. `table` is what was
+    asked for where this is one of its groups or places: `avg(x) by origin`. If it is `unbounded`,
+    low and high are those of a grid, and the truth may be beyond them.
     """
 
     question: str
@@ -137,20 +139,22 @@ class Request:
     key: str | None = None
     table: str | None = None
     unbounded: bool = False
+    likely: LikelyWidth | None = None
 
     def body(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self.__slots__}
+        plain = {name: getattr(self, name) for name in self.__slots__ if name != "likely"}
+        return plain if self.likely is None else {**plain, "likely": self.likely._asdict()}
 
     @classmethod
     def read(cls, body: dict[str, Any]) -> Request:
-        return cls(**{name: body[name] for name in cls.__slots__})
+        likely = LikelyWidth(**body["likely"]) if "likely" in body else None
+        return cls(**{n: body[n] for n in cls.__slots__ if n != "likely"}, likely=likely)
 
     def is_same(self, request: Request) -> bool:
-        """Whether the same is asked, whoever asks and for whatever reason."""
-        return all(
-            getattr(self, name) == getattr(request, name)
-            for name in ("question", "verb", "guess", "side", "tolerance", "better")
-        )
+        """Whether the same is asked, by whomever; a half-width that was chosen is none."""
+        named = [None if each.likely else each.tolerance for each in (self, request)]
+        alike = ("question", "verb", "guess", "side", "better")
+        return named[0] == named[1] and all(getattr(self, n) == getattr(request, n) for n in alike)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,8 @@
 the branch from the very commit that was read to the next one, or is refused. So an offer is
 reserved in the remote before data is touched, and an answer is in the remote before anybody sees
 it. A job that is killed before a push has shown nothing; one that is killed after it has paid, and
-whoever comes next finishes or repeats its answer with the same noise.
+whoever comes next finishes or repeats its answer with the same noise. That rests on the job: what
+it prints of the rows by itself, in its log, no ledger counts.
 
 **A lost race starts again.** Where another machine was quicker, nothing was written, and what was
 computed is dropped: the call begins again from the newer entries (`lock.retried`). No lock is held
@@ -30,7 +31,7 @@ import sqlite3
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
@@ -183,8 +184,12 @@ class _Repository:
 
     def __init__(self, home: GitHome) -> None:
         self._home, self._ref = home, f"refs/heads/{home.branch}"
+        self._is_interrupted = False
+        self._make()
+
+    def _make(self) -> None:
         self._folder = Path(tempfile.mkdtemp(prefix="holdfast-git-"))
-        self._environment = home.remote.environment(self._folder)
+        self._environment = self._home.remote.environment(self._folder)
         for each in ("objects", "refs"):  # all that git asks of an empty one
             (self._folder / each).mkdir()
         (self._folder / "HEAD").write_text("ref: refs/heads/none\n")
@@ -264,13 +269,29 @@ class _Repository:
             ) from None
 
     def _remotely(self, *words: str) -> bytes:
-        return _run(["-C", self._home.remote.folder, *words], self._environment)
+        return self._command(["-C", self._home.remote.folder, *words])
 
     def _git(self, *words: str, given: bytes = b"") -> bytes:
         try:
-            return _run(words, self._environment, given)
+            return self._command(words, given)
         except _Failed as failure:
             raise unavailable(self._home, failure) from None
+
+    def _command(self, words: Sequence[str], given: bytes = b"") -> bytes:
+        """One command; after one that was interrupted, and may still run, in another folder."""
+        if self._is_interrupted:
+            self.close()
+            self._make()
+            self._is_interrupted = False
+            self.fetch()
+        self._is_interrupted = True
+        try:
+            done = _run(words, self._environment, given)
+        except (_Failed, HoldfastError):
+            self._is_interrupted = False
+            raise
+        self._is_interrupted = False
+        return done
 
 
 # The text of a ledger in a branch. It grows at its end, line by line: each entry with its hash, as

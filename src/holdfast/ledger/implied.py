@@ -3,7 +3,8 @@
 A claim that is true whenever earlier released claims are true needs no look at data (section 13.3
 of docs/theory.md). What is implied is a function of looks that the ledger has: those at the same
 question or at its event, those at its complement or its turned difference, those at the two means
-that a difference is of, and gates that were shown one after another. A line names the looks that
+that a difference is of, those at the conditions of which all or one must hold, and gates that were
+shown one after another. A line names the looks that
 it used, so that an audit comes to the same from them alone.
 """
 
@@ -13,21 +14,21 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, TypeVar
 
 from holdfast.errors import HoldfastError
 from holdfast.ledger.composites import Followed, restated
 from holdfast.ledger.entries import Recorded
 from holdfast.ledger.limits import CLOSE
 from holdfast.question import build
-from holdfast.question.expression import Expression, Op
+from holdfast.question.expression import Expression, Op, Operation
 from holdfast.question.row import RowValue, row_value
 from holdfast.statistics.derived import Difference, Joined, Paired, Total, as_counted
 from holdfast.statistics.description import (
     DescribedParts,
     DescribedQuestion,
     described,
-    reads_as_written,
+    event_text,
     truth_of,
 )
 from holdfast.statistics.entry import Bound, Table
@@ -37,7 +38,9 @@ from holdfast.statistics.rule import Ground
 from holdfast.statistics.spelling import paired_of
 from holdfast.theory.base.implied import (
     ShownGates,
+    conjunction_implied,
     difference_implied,
+    disjunction_implied,
     intersection_implied,
     linear_implied,
 )
@@ -46,6 +49,7 @@ from holdfast.theory.base.safeside import float_above, float_below
 
 __all__ = ["Implications", "Implied", "NamedLooks", "ReleasedLooks", "intersected"]
 
+_T = TypeVar("_T")
 _TELLING = ("answered", "confirmed", "shown")  # the statuses of looks that say something
 _DIFFERENCE = "difference("  # how the text of one begins
 
@@ -176,6 +180,30 @@ def _apart(first: _Source, second: _Source) -> _Source:
     )
 
 
+def _joined(op: Op, shares: Sequence[_Source]) -> _Source:
+    """What the shares of conditions say of that where all hold, or one at least.
+
+    An unknown share is in [0, 1]: for all conditions it leaves no lower end, for one no upper.
+    """
+    told = [each for each in shares if each is not None]
+    known = [(each.interval, each) for each in told if each.interval is not None]
+    if len(known) < len(told) or not known:
+        return next((each for each in told if each.interval is None), None)
+    of_two = conjunction_implied if op is Op.AND else disjunction_implied
+    intervals = [interval for interval, _ in known] + [_ANY] * (len(known) < len(shares))
+    together: Interval | None = intervals[0]
+    for interval in intervals[1:]:
+        together = together and of_two(together, interval)
+    if op is Op.AND:
+        least = min(known, key=lambda each: each[0].high)[1].high_from
+        return Implied(together, tuple(n for _, each in known for n in each.low_from), least)
+    most = max(known, key=lambda each: each[0].low)[1].low_from
+    return Implied(together, most, tuple(n for _, each in known for n in each.high_from))
+
+
+_ANY = Interval(0.0, 1.0)
+
+
 def _says(look: Recorded) -> _Source:
     """What one look says by itself: nothing, where its answer promises or says nothing.
 
@@ -190,13 +218,15 @@ def _says(look: Recorded) -> _Source:
 class Implications:
     """What follows for questions of one table from looks that were released.
 
-    Rules 1, 2, 6 and 7 of section 13.3; nothing is chained but differences of means of the same
-    rows, and what is implied of a question is never used for another one.
+    Rules 1, 2, 3 (a share from those of its conditions), 6 and 7 of section 13.3; nothing is
+    chained but differences of means of the same rows, and what is implied of a question is never
+    used for another one.
     """
 
     ground: Ground | None
     table: Callable[[], Table]  # with the columns that were attached so far
     _described: dict[str, DescribedQuestion | None] = field(default_factory=dict)
+    _events: dict[str, str | None] = field(default_factory=dict)
 
     def of(
         self, question: Bound, released: ReleasedLooks, *, chained: bool = True
@@ -216,6 +246,10 @@ class Implications:
         sides = _sides(question)
         if sides is not None:
             sources.append(_apart(*(self._part(side, released) for side in sides)))
+        junction = _junction(question)
+        if junction is not None:
+            op, shares = junction
+            sources.append(_joined(op, [self._part(share, released) for share in shares]))
         pair = _pair(question)
         if chained and pair is not None:
             sources.append(_chain(pair[0].text, pair[1].text, self._edges(released)))
@@ -245,26 +279,33 @@ class Implications:
     def _looks(self, question: Bound, released: ReleasedLooks) -> list[Recorded]:
         """The looks at a question, and what those at its event say of it."""
         looks = [look for text in _texts(question) for look in released.looks_at(text)]
-        form = self._with_rule(question.text) if released.describes else None
-        if form is not None and form.event is not None:
-            others = [
-                each for each in released.looks_at_event(form.event) if each.question != form.text
-            ]
+        event = self._event(question.text) if released.describes else None
+        others = () if event is None else released.looks_at_event(event)
+        others = [each for each in others if each.question != question.text]
+        form = self._with_rule(question.text) if others else None  # which takes long to find
+        if form is not None:
             looks += [each for each in (restated(look, form) for look in others) if each]
         return looks
+
+    def _event(self, text: str) -> str | None:
+        """The event that a question rests on, if it has a description."""
+        if text not in self._events:
+            self._events[text] = self._of_text(text, lambda question, _: event_text(question))
+        return self._events[text]
 
     def _with_rule(self, text: str) -> DescribedQuestion | None:
         """The question with the rule of its description, if it has one."""
         if text not in self._described:
-            self._described[text] = self._read(text)
+            self._described[text] = self._of_text(text, described)
         return self._described[text]
 
-    def _read(self, text: str) -> DescribedQuestion | None:
+    def _of_text(self, text: str, find: Callable[[Bound, Ground], _T | None]) -> _T | None:
+        """What is found of the question that a text says; None where it does not say all of it."""
         if self.ground is None:
             return None
         try:
-            readable = reads_as_written(text, self.ground)
-            return described(self.ground.prior.read(text), self.ground) if readable else None
+            question = self.ground.prior.read(text)
+            return find(question, self.ground) if question.text == text else None
         except HoldfastError:  # it has no description
             return None
 
@@ -359,6 +400,17 @@ def _pair(question: Bound) -> tuple[RowValue, RowValue] | None:
     if pair is None or any(value.known != build.TRUE for value in pair):
         return None
     return pair
+
+
+def _junction(question: Bound) -> tuple[Op, list[Mean]] | None:
+    """The shares of the conditions of which all, or one at least, must hold in a share's rows."""
+    if not isinstance(question, Mean) or not _is_share(question):
+        return None
+    condition = expression_of(question.row)
+    if not isinstance(condition, Operation) or condition.op not in (Op.AND, Op.OR):
+        return None
+    shares = [Mean(row_value(each)) for each in condition.args]
+    return (condition.op, shares) if all(map(_is_share, shares)) else None
 
 
 def _is_share(question: Bound) -> bool:

@@ -267,11 +267,13 @@ def explanation(transcript: Transcript) -> str:
         *([f"Failure probability: {terms.parted}."] if terms.is_parted else []),
         f"Answered by {kind.name}: {kind.summary}",
         *([f"Chosen: {opening.mechanism['why']}."] if "why" in opening.mechanism else []),
+        *([f"{opening.mechanism['told']}."] if "told" in opening.mechanism else []),
         "Columns:",
         *(f"  {line}" for line in str(opening.schema).splitlines()),
         *(f"Attached: {column}." for column in transcript.attached),
         *(f"Incumbent: {promotion}." for promotion in transcript.attached.promotions),
         *([f"Leaderboard: {board}."] if board is not None else []),
+        *(f"Added, {each}." for each in transcript.dictionaries.declarations),
         *(f"Search {search}." for search in transcript.dictionaries.searches),
         "",
     ]

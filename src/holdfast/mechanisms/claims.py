@@ -360,6 +360,8 @@ class Claims:
     def levels(self, terms: Terms, account: Account) -> tuple[float, float]:
         """The level of the next claim, and of the one after it if it comes out unexpectedly."""
         remaining = log_left(terms.log_beta, account.leakage.log_beta_spent)
+        if remaining == -math.inf:  # asks have spent all of the failure probability
+            return 0.0, 0.0
         declared = self.declared(terms)
         standing = _Standing(remaining, account.nats, *self._counts(account), declared)
         levels = [0.0, 0.0]

@@ -19,7 +19,7 @@ from holdfast.statistics.mean import KnownVariance
 from holdfast.statistics.statistic import Statistic
 from holdfast.theory.base.concentration import Concentration
 from holdfast.theory.base.intervals import Interval
-from holdfast.theory.leakage.forecasts import DevResult, Forecast
+from holdfast.theory.leakage.forecasts import DevResult, Forecast, likely_half_width
 
 __all__ = [
     "CONFIRMED",
@@ -27,6 +27,7 @@ __all__ = [
     "Checker",
     "Claim",
     "ForecastGrounds",
+    "LikelyWidth",
     "Mechanism",
     "Offer",
     "Refuted",
@@ -118,6 +119,34 @@ class ForecastGrounds:
         dev = None if body["dev"] is None else DevResult(*body["dev"])
         entered = Forecast(body["weight"], tuple(body["members"]))
         return cls(dev, body["stated"], entered)
+
+
+class LikelyWidth(NamedTuple):
+    """Public numbers by which the half-width of a check was chosen, where none was named.
+
+    The guess is taken to be as good as the mean of so many other `rows`, of this `variance`, and
+    the check to be decided on `n` rows at level e^`log_p`, by bets or not. The `tolerance` is the
+    narrowest that is likely to be confirmed, at most that of the ledger.
+    """
+
+    tolerance: float
+    n: int
+    rows: int
+    variance: float
+    log_p: float
+    by_bets: bool
+
+    @classmethod
+    def chosen(
+        cls, most: float, n: int, rows: int, variance: float, log_p: float, by_bets: bool
+    ) -> LikelyWidth:
+        """The choice, by these numbers."""
+        likely = likely_half_width(n, variance, rows, log_p, by_bets=by_bets)
+        return cls(min(most, likely), n, rows, variance, log_p, by_bets)
+
+    def again(self, most: float) -> LikelyWidth:
+        """The choice, made again."""
+        return self.chosen(most, self.n, self.rows, self.variance, self.log_p, self.by_bets)
 
 
 @dataclass(frozen=True, slots=True)

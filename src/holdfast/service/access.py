@@ -43,6 +43,7 @@ from holdfast.statistics.bind import TABLES
 from holdfast.wording import plural
 
 __all__ = [
+    "PLAIN_DEPENDENCIES",
     "AsAnyone",
     "AsCustodian",
     "Asker",
@@ -365,6 +366,39 @@ async def _caller(request: Request, dataset: _Name, shown: _Shown) -> Caller:
     _require_role(token, *_ASKING)
     return Caller(service, token, service.served(dataset, token))
 
+
+def _token(request: Request) -> Token:
+    """Whose token a request shows, without FastAPI."""
+    scheme, _, text = request.headers.get("authorization", "").partition(" ")
+    shown = scheme.lower() == "bearer" and text
+    credentials = HTTPAuthorizationCredentials(scheme=scheme, credentials=text) if shown else None
+    return _known(request, credentials)
+
+
+def _plain_custodian(request: Request) -> Token:
+    token = _token(request)
+    _require_role(token, "custodian")
+    return token
+
+
+def _plain_dataset(request: Request) -> Served:
+    return service_of(request).served(request.path_params["dataset"], _token(request))
+
+
+def _plain_caller(request: Request) -> Caller:
+    service, token = service_of(request), _token(request)
+    _require_role(token, *_ASKING)
+    return Caller(service, token, service.served(request.path_params["dataset"], token))
+
+
+# The same dependencies, for routes that read their arguments by themselves.
+PLAIN_DEPENDENCIES: Mapping[Any, Callable[[Request], Any]] = {
+    _serving: service_of,
+    _anyone: _token,
+    _custodian: _plain_custodian,
+    _dataset: _plain_dataset,
+    _caller: _plain_caller,
+}
 
 AsAnyone = Annotated[Token, Depends(_anyone)]
 # OpenAPI names the roles that an operation is for as scopes of its token.

@@ -183,13 +183,19 @@ async def _sign_in(request: Request, _: Exception) -> Response:
 
 async def _problem(request: Request, error: Exception) -> Response:
     """A problem: for programs as JSON, for people, who ask for pages, as a page."""
-    if not request.headers.get("accept", "").startswith("text/html"):
+    part = "hx-request" in request.headers
+    if not part and not request.headers.get("accept", "").startswith("text/html"):
         return problem_reply(error)
     try:
         session = session_of(request, request.app.state.service)
     except SignedOut:
         session = None
-    return problem_page(problem_of(error), session)
+    page = problem_page(problem_of(error), session)
+    if part:  # it takes the place of the page that asked, and not of a part of it
+        page.headers.update(
+            {"HX-Retarget": "main", "HX-Reselect": "main", "HX-Reswap": "outerHTML"}
+        )
+    return page
 
 
 async def _invalid(request: Request, error: Exception) -> Response:

@@ -42,7 +42,7 @@ from holdfast.service.sessions import (
 from holdfast.service.shown import (
     LedgerSearch,
     board_shown,
-    folded,
+    fold_tables,
     gate_shown,
     lines_shown,
     overview_shown,
@@ -233,7 +233,7 @@ async def overview(dataset: str, service: Serving, session: Signed) -> Response:
         session=session,
         dataset=dataset,
         facts=facts,
-        lines=list(folded(lines)),
+        lines=list(fold_tables(lines)),
         count=facts["answered"],
         kind=facts["kind"],
         spent=spent,
@@ -269,7 +269,7 @@ async def ledger_page(
         session=session,
         dataset=dataset,
         kind=await served.kind(),
-        lines=list(folded(lines[:_LINES])),
+        lines=list(fold_tables(lines[:_LINES])),
         count=count,
         page=page,
         older=len(lines) > _LINES,
@@ -280,11 +280,21 @@ async def ledger_page(
 
 
 @dashboard.get("/data/{dataset}/ledger.csv")
-async def ledger_file(dataset: str, service: Serving, session: Signed) -> Response:
+async def ledger_file(
+    dataset: str,
+    service: Serving,
+    session: Signed,
+    words: str = "",
+    status: str = "",
+    by: str = "",
+) -> Response:
+    """The ledger with its parts, or those lines that somebody looks for."""
     served = service.served(dataset, session.token)
+    search = LedgerSearch(words[:200], status[:40], by[:100])
 
     def lines(holdout: Holdout) -> list[dict[str, Any]]:
-        return ledger_told(holdout.ledger.to_dicts(parts=True), session.token, holdout)
+        every = ledger_told(holdout.ledger.to_dicts(parts=True), session.token, holdout)
+        return [line for line in every if search.fits(line)]
 
     return Response(csv_of(await served.read(lines)), media_type="text/csv; charset=utf-8")
 

@@ -29,7 +29,7 @@ __all__ = [
     "board_shown",
     "comparison_shown",
     "decision_of",
-    "folded",
+    "fold_tables",
     "gate_shown",
     "groups_drawn",
     "line_of",
@@ -236,7 +236,8 @@ class LedgerSearch:
 
     def fits(self, facts: Mapping[str, Any]) -> bool:
         """Whether a line is looked for; `facts` are what the reader may know of it."""
-        text = f"{facts['question']} {facts['why'] or ''} {facts.get('asked_by') or ''}".lower()
+        fields = ("question", "table", "why", "asked_by")
+        text = " ".join(facts.get(name) or "" for name in fields).lower()
         return (
             all(word in text for word in self.words.lower().split())
             and self.status in ("", facts["status"])
@@ -311,14 +312,16 @@ def _line(line: Recorded, facts: Mapping[str, Any], holdout: Holdout) -> dict[st
     }
 
 
-def folded(lines: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+def fold_tables(lines: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
     """Lines in their order, those of one table under its name and over one axis."""
     for (table, at), group in groupby(lines, key=lambda line: (line["table"], line["at"])):
         members = list(group)
         if table is None or len(members) == 1:
             yield from ({"table": None, "lines": [line]} for line in members)
         else:
-            yield {"table": table, "at": at, "lines": members, "groups": _table_drawn(members)}
+            text = "\n".join(line["copy"] for line in members)
+            drawn = {"groups": _table_drawn(members), "copy": text}
+            yield {"table": table, "at": at, "lines": members, **drawn}
 
 
 def _table_drawn(lines: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -383,7 +386,7 @@ def gate_shown(holdout: Holdout, reader: Token) -> dict[str, Any]:
             if incumbent is not None
         ],
         "lines": (lines := lines_shown(holdout, reader, _COMPARED, gates=True)),
-        "folds": list(folded(lines)),
+        "folds": list(fold_tables(lines)),
         "steps": _steps(lines[:_STEPS][::-1]),
         "promise": overview_shown(holdout)["promise"],
     }

@@ -39,7 +39,7 @@ from holdfast.service.shown import (
     SHOWN,
     comparison_shown,
     decision_of,
-    folded,
+    fold_tables,
     groups_drawn,
     line_of,
     lines_shown,
@@ -104,8 +104,8 @@ async def put(
         if question == built:
             fields = {name: str(value) for name, value in (await request.form()).items()}
             form["question"] = builder.with_fields(question, fields)
-        place = int(caret) if caret.isdecimal() else None
-        form["question"] = builder.picked(form["question"], pick, place)
+        place = int(caret[:6]) if caret.isdecimal() else None
+        form["question"] = builder.after_click(form["question"], pick, place)
         if pick or do != "ask":
             draft = do == "draft" or bool(pick)
             facts = await _priced(dataset, service, session, form, draft=draft)
@@ -114,7 +114,7 @@ async def put(
             caller = Caller(service, session.token, served)
             asking = _asking(form, session, caller.own(key or None))
             reply = await caller.answer(asking, typed_count("accept_cost", accept_cost))
-            facts["reply"] = _drawn(reply)
+            facts["reply"] = _reply_facts(reply)
             form["key"] = ""
     except (HoldfastError, Rejected) as error:
         facts["problem"] = problem_of(error)
@@ -155,19 +155,21 @@ async def _workbench(
     lines = await served.read(lambda holdout: lines_shown(holdout, session.token, 3 * _NEWEST))
     count = await served.read(lambda holdout: len(holdout.ledger))
     fields = {**dict.fromkeys(_FIELDS, ""), **form, "key": form.get("key") or secrets.token_hex(16)}
-    problem: Problem | None = outcome.get("problem")
+    problem, reply = outcome.get("problem"), outcome.get("reply")
+    own = set() if reply is None else reply["numbers"]  # they are shown above the others
+    lines = [line for line in lines if line["number"] not in own]
     blank = {"reply": None, "cost": None, "hint": None, "price": 1, "problem": None}
     return rendered(
         "workbench.html",
-        200 if problem is None else problem.status,
+        problem.status if isinstance(problem, Problem) else 200,
         session=session,
         dataset=dataset,
         kind=await served.kind(),
         facts=facts,
         form=fields,
-        builder=builder.offered(fields["question"]),
+        builder=builder.controls(fields["question"]),
         examples=builder.examples,
-        lines=list(folded(lines))[:_NEWEST],
+        lines=list(fold_tables(lines))[:_NEWEST],
         count=count,
         **{**blank, "completions": [], **outcome},
     )
@@ -197,24 +199,30 @@ def _asking(form: Mapping[str, str], session: PageSession, key: str | None) -> A
     )
 
 
-def _drawn(reply: Reply) -> dict[str, Any]:
+def _reply_facts(reply: Reply) -> dict[str, Any]:
     """A reply as a page shows it: one answer, or a table of them over one axis."""
     if not isinstance(reply, Answer):
         together = reply.answers[0][1].left.together
-        table = {"groups": groups_drawn(reply), "together": together}
-        return {"text": str(reply), "question": reply.question, **table}
+        return {
+            "text": str(reply),
+            "question": reply.question,
+            "groups": groups_drawn(reply),
+            "together": together,
+            "details": reply.details,
+            "numbers": {answer.recorded.number for _, answer in reply},
+        }
     line = reply.recorded
     return {
         "text": str(reply),
         "question": reply.name,
         "groups": None,
         "number": line.number,
+        "numbers": {line.number},
         "shown": line.shown if line.value is not None else status_text(reply.status),
         "interval": line.interval_text if line.value is not None and line.side is None else "",
         "decides": decision_of(line),
         "picture": picture_of(line),
-        "rows": reply.of_rows,
-        "bits": line.bits,
+        "details": reply.details,
     }
 
 

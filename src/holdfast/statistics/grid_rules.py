@@ -17,7 +17,12 @@ import numpy as np
 from holdfast import require
 from holdfast.data.orders import random_orders
 from holdfast.data.ranking import paired_numbers, shuffled_classes
-from holdfast.data.values import distinct_unit_values, unit_sums, unit_values_of
+from holdfast.data.values import (
+    distinct_unit_values,
+    unit_sums,
+    unit_sums_of_groups,
+    unit_values_of,
+)
 from holdfast.question import build
 from holdfast.question.expression import Expression
 from holdfast.question.row import GRID, GRID_ERROR, RowValue, condition_row
@@ -58,6 +63,7 @@ from holdfast.theory.direct.losses import loss_ratio_lower, root_interval
 from holdfast.theory.direct.order_statistics import quantile_ranks, threshold_interval
 from holdfast.theory.direct.spread import covariance_by_bets, enclosed_std_by_bets
 from holdfast.theory.direct.symbols import POINTS, GridSymbol, grid_answer, grid_symbol
+from holdfast.theory.direct.unit_differences import UnitSums, unit_difference_interval
 from holdfast.theory.direct.unit_sums import (
     group_mean_interval,
     m_dependent_mean_interval,
@@ -94,6 +100,7 @@ __all__ = [
     "root_mean_look",
     "spread_look",
     "unit_mean",
+    "units_look",
     "unlike_group_mean",
 ]
 
@@ -116,6 +123,7 @@ _METHODS = {
     "unlike groups": "bets on each group's rows, which need not be alike,",
     "design arms": "one bet on the rows of both arms, taken as fixed, which need not be alike,",
     "units in both groups": "betting intervals on the cluster totals of each group,",
+    "units of both groups": "a betting interval on the cluster totals of both groups",
     "coin effect": "the law of the coins",
     "shuffled effect": "bets on all pairs of rows in different arms of a stratum",
 }
@@ -140,6 +148,7 @@ _THEOREMS = {
     "units in a group": ("unit_mean_interval",),
     "m-dependent rows": ("m_dependent_mean_interval",),
     "units in both groups": ("unit_mean_interval", "difference_interval"),
+    "units of both groups": ("unit_difference_lower",),
     "unlike groups": ("difference_interval",),
     "design arms": ("design_difference_lower",),
     "coin effect": ("coin_effect_interval", "coin_bets_interval", "shuffled_effect_lower"),
@@ -516,6 +525,32 @@ def apart_look(
         spare = 2 * GRID_ERROR  # each mean is read that much off; sums of doubles far less
         interval = _outwards(mine.low - theirs.high - spare, mine.high - theirs.low + spare)
         return rule.seen(rows + others, _around_half(one - other), interval)
+
+    return Look(rule, symbols_of, others=(value, *map(condition_row, groups)))
+
+
+def units_look(
+    value: RowValue,
+    groups: tuple[Expression, Expression],
+    units: tuple[str, int],
+    rule: Gridded,
+) -> Look:
+    """The mean in one group minus that in another that shares no row with it, by one bet on units.
+
+    `units` are the column that tells them apart, and the most rows of one.
+    """
+    column, largest = units
+
+    def symbols_of(found: Evidence) -> Symbols:
+        first, second = (
+            UnitSums.of(*each) for each in unit_sums_of_groups(found.sample, value, groups, column)
+        )
+        rows = int(first.sizes.sum() + second.sizes.sum())
+        if not first.sizes.any() or not second.sizes.any():
+            return rule.seen(0, None, UNKNOWN)
+        low, high = unit_difference_interval(first, second, largest, rule.log_p)
+        spare = 2 * GRID_ERROR  # each mean is read that much off
+        return rule.seen(rows, *effect_of(first.mean - second.mean, low - spare, high + spare))
 
     return Look(rule, symbols_of, others=(value, *map(condition_row, groups)))
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, overload
+from typing import Any, Protocol, cast, overload
 
 from holdfast import require
 from holdfast.data.sampling import Independent
@@ -43,10 +43,10 @@ from holdfast.statistics.entry import (
     number_of,
 )
 from holdfast.statistics.event import NO_TEXT, Description, Part, Use
-from holdfast.statistics.grid_rules import gridded_rule, loss_ratio_look, root_mean_look
+from holdfast.statistics.grid_rules import Gridded, gridded_rule, loss_ratio_look, root_mean_look
 from holdfast.statistics.mean import Average, Mean, expression_of
 from holdfast.statistics.mean_events import rows_among
-from holdfast.statistics.rule import Ground, Look, group_of_rows
+from holdfast.statistics.rule import Ground, GroupRows, Look, group_of_rows
 from holdfast.statistics.spelling import capped_loss, closer_conditions, loss_of, score_number
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.propagation import std_interval
@@ -123,10 +123,8 @@ class MinusRootMeanSquaredError(RootMeanSquaredError):
         return 0.0
 
     def join(self, parts: Sequence[Estimate]) -> Joined:
-        (square,) = estimated_means([self.square], parts)
-        ends = std_interval(max(0.0, square.interval.low), max(0.0, square.interval.high))
-        root = math.sqrt(max(0.0, square.value))
-        return Joined.within(-root, Interval(-ends.high, -ends.low), self.low, self.high)
+        root = RootMeanSquaredError(self.of, self.square).join(parts)
+        return Joined(-(root.value or 0.0), Interval(-root.interval.high, -root.interval.low))
 
 
 _LEAST_R2 = -1.0  # what is below it counts as it: such a model is of no use, however bad it is
@@ -178,30 +176,36 @@ class RSquared:
         return self.base, self.loss
 
 
-@overload
-def mse(prediction: What, label: What, cap: float, *, where: str | None = None) -> Call: ...
-@overload
-def mse(
-    prediction: What, label: What, cap: float, *, where: str | None = None, by: By
-) -> TableCall: ...
-def mse(
-    prediction: What, label: What, cap: float, *, where: str | None = None, by: By | None = None
-) -> Call | TableCall:
-    """The mean squared difference of a prediction and the label, each capped at `cap`."""
-    return grouped(Call("mse", (prediction, label, cap), where), by)
+class _Capped(Protocol):
+    """A loss of a prediction and the label, each difference capped at `cap`."""
+
+    @overload
+    def __call__(
+        self, prediction: What, label: What, cap: float, *, where: str | None = None
+    ) -> Call: ...
+    @overload
+    def __call__(
+        self, prediction: What, label: What, cap: float, *, where: str | None = None, by: By
+    ) -> TableCall: ...
 
 
-@overload
-def mae(prediction: What, label: What, cap: float, *, where: str | None = None) -> Call: ...
-@overload
-def mae(
-    prediction: What, label: What, cap: float, *, where: str | None = None, by: By
-) -> TableCall: ...
-def mae(
-    prediction: What, label: What, cap: float, *, where: str | None = None, by: By | None = None
-) -> Call | TableCall:
-    """The mean difference of a prediction and the label, each capped at `cap`."""
-    return grouped(Call("mae", (prediction, label, cap), where), by)
+def _capped(name: str, summary: str) -> _Capped:
+    """The function that people call for a loss of this name."""
+
+    def loss(
+        prediction: What, label: What, cap: float, *, where: str | None = None, by: By | None = None
+    ) -> Call | TableCall:
+        return grouped(Call(name, (prediction, label, cap), where), by)
+
+    loss.__name__, loss.__qualname__, loss.__doc__ = name, name, summary
+    return cast("_Capped", loss)
+
+
+mse = _capped(
+    "mse", "The mean squared difference of a prediction and the label, each capped at `cap`."
+)
+mae = _capped("mae", "The mean difference of a prediction and the label, each capped at `cap`.")
+neg_rmse = _capped("neg_rmse", "Minus the capped `rmse`, so that more is better.")
 
 
 @overload
@@ -229,19 +233,6 @@ def rmse(
 
 def _with_cap(prediction: What, label: What, cap: float | None) -> tuple[Any, ...]:
     return (prediction, label) if cap is None else (prediction, label, cap)
-
-
-@overload
-def neg_rmse(prediction: What, label: What, cap: float, *, where: str | None = None) -> Call: ...
-@overload
-def neg_rmse(
-    prediction: What, label: What, cap: float, *, where: str | None = None, by: By
-) -> TableCall: ...
-def neg_rmse(
-    prediction: What, label: What, cap: float, *, where: str | None = None, by: By | None = None
-) -> Call | TableCall:
-    """Minus the capped `rmse`, so that more is better."""
-    return grouped(Call("neg_rmse", (prediction, label, cap), where), by)
 
 
 @overload
@@ -358,10 +349,18 @@ def _bind_closer(call: Call, table: Table) -> Paired | Average | Conditional:
 def _r2_look(question: RSquared, part: Part, ground: Ground) -> Look | None:
     """By bets on both losses of independent rows."""
     values = _value_of(question.loss), _value_of(question.base)
+    found = _independent(part, ground, *values)
+    return None if found is None else loss_ratio_look(values, *found)
+
+
+def _independent(
+    part: Part, ground: Ground, *values: RowValue
+) -> tuple[GroupRows | None, Gridded] | None:
+    """The group and the rule of a loss, where rows are independent, and in a group alike."""
     group = group_of_rows(part.where, ground, *values)
     if not isinstance(ground.sampling, Independent) or not (ground.alike or group is None):
         return None
-    return loss_ratio_look(values, group, gridded_rule("r2", part, group, ground))
+    return group, gridded_rule(part.form, part, group, ground)
 
 
 def _root_uses(question: MinusRootMeanSquaredError) -> list[Use]:
@@ -374,10 +373,8 @@ def _root_uses(question: MinusRootMeanSquaredError) -> list[Use]:
 
 def _root_look(question: MinusRootMeanSquaredError, part: Part, ground: Ground) -> Look | None:
     value = _value_of(question.square)
-    group = group_of_rows(part.where, ground, value)
-    if not isinstance(ground.sampling, Independent) or not (ground.alike or group is None):
-        return None
-    return root_mean_look(value, group, gridded_rule("rmse", part, group, ground))
+    found = _independent(part, ground, value)
+    return None if found is None else root_mean_look(value, *found)
 
 
 def _value_of(mean: Average | Conditional) -> RowValue:

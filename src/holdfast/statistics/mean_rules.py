@@ -24,6 +24,7 @@ from holdfast.statistics.grid_rules import (
     apart_look,
     arms_look,
     unit_mean,
+    units_look,
     unlike_group_mean,
 )
 from holdfast.statistics.mean import expression_of, within_group
@@ -518,13 +519,13 @@ def _cannot_both(op: Op, a: Any, against: Op, b: Any) -> bool:
 
 # How much larger a mean is in one group than in another.
 #
-# Groups of alike rows have one bet on both, and so have arms of a design. Of others (rows in units,
-# rows that are not alike) each group has the interval of its own mean, at half of the level, and
-# the difference follows.
+# Groups of alike rows have one bet on both, and so have arms of a design, and groups of rows in
+# units that share none. Of others (rows that are not alike) each group has the interval of its own
+# mean, at half of the level, and the difference follows.
 
 
 _Groups = tuple[Expression, Expression]
-_BY_COUNTS = 2  # since these rules of a ledger
+_BY_COUNTS, _BY_UNITS = 2, 4  # since these rules of a ledger
 _DRAWN = {"coins": "coin effect", "shuffled": "shuffled effect"}
 
 
@@ -595,6 +596,8 @@ def _apart(value: RowValue, groups: _Groups, part: Part, ground: Ground) -> Look
             mean_of = partial(unlike_group_mean, rows=ground.rows)
             return apart_look(value, groups, mean_of, gridded("unlike groups"))
         case Clustered(column=column, largest=int(largest)):
+            if ground.generation >= _BY_UNITS and are_disjoint(*groups):
+                return units_look(value, groups, (column, largest), gridded("units of both groups"))
             mean_of = partial(unit_mean, column=column, largest=largest)
             return apart_look(value, groups, mean_of, gridded("units in both groups"))
     return None

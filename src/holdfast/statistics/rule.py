@@ -247,7 +247,7 @@ class Ground:
     contains_means: bool = False
     log_free: tuple[float, ...] = ()
     arms: Randomised | None = None
-    generation: int = 3  # of rules: those that the ledger was opened with
+    generation: int = 4  # of rules: those that the ledger was opened with
 
     def about(self, columns: Iterable[str]) -> Ground:
         """What rules for a question about these columns rest on."""

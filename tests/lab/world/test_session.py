@@ -56,6 +56,7 @@ def test_a_session_answers_as_a_ledger_does(
         **{"described": "off", **terms},
     ) as holdout:
         opening, transcript = holdout.opening, transcript_of(holdout)
+        width: Any = {"tolerance": opening.terms.tolerance}  # that of the laboratory's checks
         checks = transcript.checker is not None
         session: Any = Protected(
             "analyst" if checks else "nobody",
@@ -66,7 +67,7 @@ def test_a_session_answers_as_a_ledger_does(
         count = 1 if terms["mechanism"] == "one look" else FEATURES
         for feature, guess in list(enumerate(GUESSES if checks else [None] * FEATURES))[:count]:
             asked = f"avg(x{feature})"
-            own = holdout.ask(asked) if guess is None else holdout.check(asked, guess)
+            own = holdout.ask(asked) if guess is None else holdout.check(asked, guess, **width)
             lab = session.ask(Vote.of({feature: 1}), guess)
             assert told(lab, lab.low, lab.high) == told(own, *own.interval)
         assert session.account.leakage == transcript.account.leakage

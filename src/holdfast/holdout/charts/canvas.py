@@ -53,11 +53,26 @@ def svg_of(chart: Any, *, dark: bool = False) -> str:
     buffer = io.StringIO()
     ground = _DARK if dark else {"background": "white"}
     chart.configure(**ground, padding=_PADDING).save(buffer, format="svg")
-    return buffer.getvalue()
+    picture = buffer.getvalue()
+    for colour, bright in _BRIGHT.items() if dark else ():
+        picture = picture.replace(colour, bright)
+    return picture
 
 
 _PADDING = {"left": 48, "right": 48, "top": 8, "bottom": 8}
 _INK, _DIM, _LINE = "#e7e6e2", "#a0a8b0", "#343a40"
+# Colours of charts that are hard to see on a dark ground, and those in their place there.
+_BRIGHT = {
+    "#0b6e4f": "#5cc79f",
+    "#1f77b4": "#6fb1e6",
+    "#d62728": "#f08a8a",
+    "#b8860b": "#e0b44c",
+    "#08306b": "#8abdf0",
+    "#2171b5": "#6fb1e6",
+    "#54278f": "#b9a3e3",
+    "#a02020": "#f08a8a",
+    "#555555": _DIM,
+}
 _DARK: dict[str, Any] = {
     "background": "#1c2024",
     "title": {"color": _INK, "subtitleColor": _DIM},

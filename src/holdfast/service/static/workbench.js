@@ -59,3 +59,8 @@ document.addEventListener("htmx:afterSettle", (event) => {
     if (reply) reply.scrollIntoView({ block: "nearest", behavior: still ? "auto" : "smooth" });
   }
 });
+
+document.addEventListener("htmx:sendError", () => {
+  const place = document.getElementById("checked");
+  if (place) place.textContent = "The service cannot be reached. Try again: a question that is sent twice is asked once.";
+});
