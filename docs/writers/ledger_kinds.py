@@ -20,7 +20,7 @@ from holdfast.ledger.entries import Asked, Request, closing, retirement, revelat
 from holdfast.ledger.leaderboards import BoardTerms, TurnedAway
 from holdfast.ledger.opening import Opening
 from holdfast.ledger.untried import Untried
-from holdfast.mechanisms.mechanism import Offer, Release
+from holdfast.mechanisms.mechanism import LikelyWidth, Offer, Release
 from holdfast.mechanisms.terms import Terms
 from holdfast.question.columns import Schema
 from holdfast.question.expression import ColumnType
@@ -176,9 +176,13 @@ _OWN: Mapping[str, Mapping[str, str]] = {
     "line": {
         "interval": "low and high, in the unit of the question",
         "line": "which line of the ledger it is, counted from 1",
+        "missing": "only where it follows from one look: how many of the rows have no value, at "
+        "least and at most",
         "parts": "the looks that it follows from",
         "repeated": "whether it was told before",
         "request": "what was asked for: a *request*",
+        "rows": "only where it follows from one look: the least and the greatest number of rows "
+        "that it may be about",
     },
 }
 _INSIDE = {
@@ -277,9 +281,15 @@ def _entries() -> list[dict[str, Any]]:
 def _records() -> dict[str, Mapping[str, Any]]:
     """What is inside entries, by the names that they have on the page."""
     offer = Offer(1, _TEXT, 0.05, None, 0.1)
-    asked = Asked(offer, 0.0, 1.0, Request(_TEXT, 0.0, 1.0))
+    asked = Asked(
+        offer,
+        0.0,
+        1.0,
+        Request(_TEXT, 0.0, 1.0, likely=LikelyWidth(0.05, 100, 100, 0.25, -4.0, False)),
+    )
     release = Release(1, "answered", 0.5, Interval(0.4, 0.6), 0.1)
     told = ("line", "repeated", "request", "status", "value", "interval", "charge", "parts")
+    told += ("rows", "missing")
     return {
         "request": asked.request.body(),
         "look": asked.body(0),

@@ -325,7 +325,7 @@ def declare(
     as_json: Json = False,
     **declared: Any,
 ) -> None:
-    """Correct what was declared: anew until something is asked, then by additions.
+    """Correct what was declared, or add to it.
 
     Ranges and values are added at no price. What makes questions shorter takes a share.
     """
