@@ -84,6 +84,7 @@ LOWER = {
     "design_difference_lower",
     "enumerative_log_weight",
     "epoch_log_beta",
+    "epsilon_for_expected_error",
     "exact_paired_lower",
     "fixed_log_weight",
     "fixed_share",

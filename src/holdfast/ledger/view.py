@@ -267,6 +267,7 @@ def explanation(transcript: Transcript) -> str:
         *([f"Failure probability: {terms.parted}."] if terms.is_parted else []),
         f"Answered by {kind.name}: {kind.summary}",
         *([f"Chosen: {opening.mechanism['why']}."] if "why" in opening.mechanism else []),
+        *([f"{opening.mechanism['told']}."] if "told" in opening.mechanism else []),
         "Columns:",
         *(f"  {line}" for line in str(opening.schema).splitlines()),
         *(f"Attached: {column}." for column in transcript.attached),
