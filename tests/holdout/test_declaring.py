@@ -105,6 +105,14 @@ def test_what_a_look_for_missing_values_told_is_paid_for(tmp_path: Path) -> None
     assert is_fine(tmp_path)
 
 
+def test_a_refused_correction_leaves_the_plan_as_it_is(tmp_path: Path) -> None:
+    opened(tmp_path, questions=50, tolerance=0.1).close()
+    with pytest.raises((InvalidArgument, holdfast.errors.InvalidQuestion), match="nowhere"):
+        opened(tmp_path, questions=20, outcomes=["nowhere"])
+    with opened(tmp_path) as ds:
+        assert (ds.opening.terms.questions, transcript_of(ds).count) == (50, 1)
+
+
 def test_before_the_first_answer_a_ledger_is_planned_anew(tmp_path: Path) -> None:
     opened(tmp_path, questions=50, tolerance=0.1).close()
     with opened(tmp_path, questions=20) as first:
