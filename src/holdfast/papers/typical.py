@@ -111,7 +111,14 @@ def _plan(law: Law, wanted: Terms, options: Mapping[str, Any]) -> Planned:
             "must be a greatest number: give questions=, or leave reveal out."
         )
     planned = replace(wanted, reveal_share=share)
-    return Planned(_half_width(law, planned, parameters), parameters, reveal_share=share)
+    width = _half_width(law, planned, parameters)
+    return Planned(width, {**parameters, "jointly": True}, reveal_share=share)
+
+
+def _build(law: Law, name: str, parameters: Mapping[str, Any]) -> Leakage:
+    """Vectors of Laplace answers were charged coordinate by coordinate in older ledgers."""
+    jointly = parameters.get("jointly", law is NORMAL)
+    return Leakage(f"{name}/1", law, _calibration(parameters), jointly)
 
 
 # Theorem 6.1: eta, nu, tau and the noise of k questions of one concentration, at beta.
@@ -250,7 +257,7 @@ def _kind(law: Law, title: str, method: Method, colour: str) -> MechanismKind:
         method=method,
         colour=colour,
         plan=lambda wanted, options: _plan(law, wanted, options),
-        build=lambda _terms, parameters: Leakage(f"{method.name}/1", law, _calibration(parameters)),
+        build=lambda _terms, parameters: _build(law, method.name, parameters),
         fault=lambda terms, parameters, _questions: _fault(terms, parameters),
         options={
             "eta": "closeness of an answer on two typical samples (default: what the half-width "
