@@ -46,7 +46,7 @@ def session(mechanism: str, rng: np.random.Generator) -> None:
     ):
         print(f"{mechanism}: {holdout.opening.mechanism['told']}")
         answers = [holdout.ask(f"mean({name})") for name in rows.columns]
-        signs = [1 if answer.value > 0 else -1 for answer in answers]
+        signs = [1 if float(answer) > 0 else -1 for answer in answers]
         fitted = " + ".join(f"({sign}) * x{j}" for j, sign in enumerate(signs))
         # Of length 1, so that the same scale is true of it.
         last = holdout.ask(f"mean(({fitted}) / {FEATURES**0.5:.6f}, sigma = 1.7, b = 1.5)")
@@ -67,7 +67,7 @@ def certified(rng: np.random.Generator) -> None:
             options={"eta": 0.1, "nu": 1e-9, "reveal": 0.3},
         ) as holdout,
     ):
-        answers = {name: holdout.ask(f"avg({name})").value for name in rows.columns}
+        answers = {name: float(holdout.ask(f"avg({name})")) for name in rows.columns}
         print(holdout.stability(level=0.01))
         best = max(answers, key=lambda name: answers[name])
         shown = holdout.end.reveal(f"avg({best})")

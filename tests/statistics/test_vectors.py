@@ -61,7 +61,7 @@ def test_so_do_vectors_with_a_bound_in_l1(tmp_path: Path, bound: float) -> None:
     kept = np.where(lengths <= bound, rows, rows * (bound / lengths) ** 2)
     assert np.abs(kept).sum(axis=1).max() <= bound * (1 + 1e-12)
     with opened(tmp_path, mechanism="exact", tolerance=None) as holdout:
-        found = holdout.ask(f"vector_mean(l1, {bound}, x, y, z)")
+        found = holdout.ask(holdfast.vector_mean(["x", "y", "z"], norm="l1", bound=bound))
         assert found["y"].question == f"coordinate_l1(2, {bound:g}, x, y, z)"
         values = [answer.value for _, answer in found]
         assert values == pytest.approx(kept.mean(axis=0), abs=1e-6 * bound)

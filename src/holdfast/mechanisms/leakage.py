@@ -230,7 +230,7 @@ class VectorShape(NamedTuple):
         the noise is charged by: l1 for Laplace noise, l2 for others."""
         root = math.sqrt(self.dimension)
         if law == LAPLACE:
-            size, spread, roundings = self.l1_diameter, self.spread * root, self.dimension
+            size, spread, roundings = self.l1_diameter, self.spread * root, float(self.dimension)
         else:
             size, spread, roundings = self.diameter, self.spread, root
         exact = vector_mean_radius(rows, size, spread, min(0.0, log_p))

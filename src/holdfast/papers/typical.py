@@ -24,7 +24,7 @@ from holdfast.mechanisms.laws.normal import NORMAL
 from holdfast.mechanisms.leakage import Calibration, Leakage, half_width_on
 from holdfast.mechanisms.terms import WHOLE_RANGE, Terms
 from holdfast.papers.theorems.accuracy import (
-    CHAINS,
+    ACCURACY_CHAINS,
     NOISES,
     Accuracy,
     AccuracyNoise,
@@ -49,7 +49,7 @@ _TOLERANCE = 0.05
 _LOG_TAU = math.log(1e-6)  # at which the distance of Gaussian answers is told as (eta, tau)
 _THEOREM = "6.1"
 # What theorem= may be: the narrowest form has the theorem's name alone.
-_FORMS = {f"{_THEOREM}{'' if form == 'leakage' else f' {form}'}": form for form in CHAINS}
+_FORMS = {f"{_THEOREM}{'' if form == 'leakage' else f' {form}'}": form for form in ACCURACY_CHAINS}
 
 
 def _calibration(parameters: Mapping[str, Any]) -> Calibration | None:
@@ -132,7 +132,7 @@ def _planned_by_theorem(law: Law, wanted: Terms, theorem: str) -> Planned:
         )
     name: AccuracyNoise = "laplace" if law is LAPLACE else "gaussian"
     profile = wanted.concentration
-    accuracy = CHAINS[form](k, wanted.log_beta, profile, name)
+    accuracy = ACCURACY_CHAINS[form](k, wanted.log_beta, profile, name)
     if accuracy.half_width == math.inf:
         raise InvalidArgument(
             f"Theorem {_THEOREM} ({form} form) needs a tail at ln nu = {accuracy.log_nu:.4g}, and "
