@@ -1,8 +1,9 @@
 """The service beside a bare FastAPI endpoint that does one durable commit for each request.
 
-Requests per second and the slowest of a hundred, with 16 clients and with one; both services run in
-processes of their own at the same time, and are asked in turns. Answers are released at once, and
-once more on the steps of time that a service has by default.
+Requests per second, the slowest of a hundred and the time of the processor, with 16 clients and
+with one; both services run in processes of their own at the same time, and are asked in turns.
+Answers are released at once, and once more on the steps of time that a service has by default. Free
+reads are beside a bare one of the same file.
 """
 
 from __future__ import annotations
@@ -16,9 +17,11 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
 from http.client import HTTPConnection
 from pathlib import Path
 from statistics import median
@@ -38,7 +41,7 @@ if TYPE_CHECKING:
 __all__ = ["bare", "free_port", "rows", "running"]
 
 _FILE = "HOLDFAST_BENCH_FILE"
-CLIENTS, REQUESTS, ROUNDS = 16, 400, 3
+CLIENTS, REQUESTS, READS, ROUNDS = 16, 400, 1_600, 3
 
 
 def bare() -> FastAPI:
@@ -55,6 +58,10 @@ def bare() -> FastAPI:
     async def check(body: dict[str, Any]) -> dict[str, Any]:
         written.execute("INSERT INTO asked VALUES (?)", (body["question"],))
         return {"value": body["guess"]}
+
+    @app.get("/read")
+    async def read() -> dict[str, Any]:
+        return {"value": written.execute("SELECT max(rowid) FROM asked").fetchone()[0]}
 
     return app
 
@@ -88,7 +95,7 @@ def free_port() -> int:
 
 
 def _asked(
-    port: int, path: str, token: str, question: Callable[[], str], clients: int, count: int
+    port: int, token: str, question: Callable[[], str], path: str, clients: int, count: int
 ) -> tuple[float, float]:
     """Requests a second, and the time that 99 of 100 take at most."""
 
@@ -97,9 +104,12 @@ def _asked(
         connection = HTTPConnection("127.0.0.1", port, timeout=60)
         headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
         for _ in range(count // clients):
-            body = json.dumps({"question": question(), "guess": 0.5, "tolerance": 0.25})
+            claim = {"question": question(), "guess": 0.5, "tolerance": 0.25}
             start = time.perf_counter()
-            connection.request("POST", path, body, headers)
+            if path.endswith("/check"):
+                connection.request("POST", path, json.dumps(claim), headers)
+            else:
+                connection.request("GET", path, headers=headers)
             reply = connection.getresponse()
             reply.read()
             times.append(time.perf_counter() - start)
@@ -112,6 +122,26 @@ def _asked(
     with ThreadPoolExecutor(clients) as pool:
         taken = sorted(itertools.chain(*pool.map(client, range(clients))))
     return len(taken) / (time.perf_counter() - start), taken[int(0.99 * len(taken))]
+
+
+def _processor(process: subprocess.Popen[bytes]) -> float:
+    """Seconds of the processor that the threads of a process have had."""
+    threads = Path(f"/proc/{process.pid}/task").glob("*/schedstat")
+    return sum(int(thread.read_text().split()[0]) for thread in threads) / 1e9
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """A service that is measured: its process, and what is asked of it."""
+
+    process: subprocess.Popen[bytes]
+    ask: Callable[[str, int, int], tuple[float, float]]
+
+    def measured(self, path: str, clients: int, count: int) -> tuple[float, float, float]:
+        """Requests a second, the slowest of a hundred, and seconds of the processor for each."""
+        before = _processor(self.process)
+        speed, slowest = self.ask(path, clients, count)
+        return speed, slowest, (_processor(self.process) - before) / count
 
 
 def _published(folder: Path, step: float, seed: int = 1) -> str:
@@ -145,20 +175,22 @@ def rows() -> Iterator[Row]:
         start = time.perf_counter()
         with running(serve, own_port):
             started = time.perf_counter() - start
+        bare_words += ["--port", str(plain_port)]
         with (
-            running([*bare_words, "--port", str(plain_port)], plain_port, **{_FILE: f"{place}/f"}),
-            running(serve, own_port),
+            running(bare_words, plain_port, **{_FILE: f"{place}/f"}) as plain_process,
+            running(serve, own_port) as own_process,
             running(padded, padded_port),
         ):
+            own, plain = (
+                _Side(process, partial(_asked, port, token, question))
+                for process, port in ((own_process, own_port), (plain_process, plain_port))
+            )
             yield Row("holdfast serve, until it listens", "one second", started, started, 3.0)
             path = "/api/v1/datasets/t/check"
             for clients, least in ((CLIENTS, 2.0), (1, 3.0)):
                 count = REQUESTS if clients > 1 else REQUESTS // 4
                 pairs = [
-                    (
-                        _asked(own_port, path, token, question, clients, count),
-                        _asked(plain_port, "/check", token, question, clients, count),
-                    )
+                    (own.measured(path, clients, count), plain.measured("/check", clients, count))
                     for _ in range(ROUNDS)
                 ]
                 ours = [a for a, _ in pairs]
@@ -180,7 +212,18 @@ def rows() -> Iterator[Row]:
                     slowest,
                     5.0,
                 )
-            stepped = _asked(padded_port, path, padded_token, question, CLIENTS, REQUESTS // 4)
+                yield _by_processor(f"a check by HTTP, {many}", against, pairs, least)
+                for name in ("budget", "ledger?limit=20"):
+                    pairs = [
+                        (
+                            own.measured(f"/api/v1/datasets/t/{name}", clients, READS),
+                            plain.measured("/read", clients, READS),
+                        )
+                        for _ in range(ROUNDS)
+                    ]
+                    what = f"GET {name} by HTTP, {many}"
+                    yield _by_processor(what, "a bare read of a file", pairs, 2.0)
+            stepped = _asked(padded_port, padded_token, question, path, CLIENTS, REQUESTS // 4)
             yield Row(
                 f"a check by HTTP on steps of 50 ms, {CLIENTS} clients",
                 "one step for 16 clients",
@@ -188,6 +231,16 @@ def rows() -> Iterator[Row]:
                 1 / stepped[0] / (0.05 / CLIENTS),
                 10.0,
             )
+
+
+def _by_processor(
+    what: str,
+    against: str,
+    pairs: Sequence[tuple[tuple[float, float, float], tuple[float, float, float]]],
+    most: float,
+) -> Row:
+    ratio = median(a[2] / b[2] for a, b in pairs)
+    return Row(f"{what}, by processor", against, median(a[2] for a, _ in pairs), ratio, most)
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from holdfast.ledger.entries import Asked, Request, closing, retirement, revelat
 from holdfast.ledger.leaderboards import BoardTerms, TurnedAway
 from holdfast.ledger.opening import Opening
 from holdfast.ledger.untried import Untried
-from holdfast.mechanisms.mechanism import Offer, Release
+from holdfast.mechanisms.mechanism import LikelyWidth, Offer, Release
 from holdfast.mechanisms.terms import Terms
 from holdfast.question.columns import Schema
 from holdfast.question.expression import ColumnType
@@ -65,37 +65,38 @@ _DICTIONARY = {
     "space": "the digest of the configurations",
     "train": "the fingerprint of the rows that the models are made from",
 }
+_OPENING = {
+    "assumes": "what else the mechanism's promise rests on, in words",
+    "candidates": "how many are gated at most; null: open-ended",
+    "confidence_level": "the probability that all intervals are true together",
+    "described": "how questions that are text are answered: exact, rounded or off",
+    "described_share": "their part of the failure probability",
+    "design": "the columns that somebody decided, with the sizes of their groups",
+    "fingerprint": "of the table, keyed with the ledger's secret",
+    "key": "the public column by which values are attached",
+    "looked_up": "how many columns were searched for missing values at opening, and how many "
+    "had some; null: nobody looked, or nobody counted it",
+    "mechanism": "what answers questions without a description, with its options",
+    "public": "the columns that people know",
+    "questions": "how many were declared; null: open-ended",
+    "reveal_share": "what is kept for a statistic that is revealed at the end",
+    "rules": "which rules describe: those of the version by which it was opened, 1 where it "
+    "is not said",
+    "randomised": "how the two values of the column of arms were drawn, and within which "
+    "columns; null: nothing is said of it",
+    "rows": "how many rows are protected",
+    "sampling": "how the rows came about",
+    "schema": "the types of the columns, and what was declared of them",
+    "surprises": "how many of the questions may be refuted guesses",
+    "tolerance": "the promised half-width, as a part of the range; null: none is promised",
+}
 _OWN: Mapping[str, Mapping[str, str]] = {
     "untried/1": {
         "dev": "rows of its development run where it alone was right, where the incumbent was, and "
         "all rows; null: there was none",
         "forecast": "how likely it was to be shown; null where it was stopped on development rows",
     },
-    "open/3": {
-        "assumes": "what else the mechanism's promise rests on, in words",
-        "candidates": "how many are gated at most; null: open-ended",
-        "confidence_level": "the probability that all intervals are true together",
-        "described": "how questions that are text are answered: exact, rounded or off",
-        "described_share": "their part of the failure probability",
-        "design": "the columns that somebody decided, with the sizes of their groups",
-        "fingerprint": "of the table, keyed with the ledger's secret",
-        "key": "the public column by which values are attached",
-        "mechanism": "what answers questions without a description, with its options",
-        "public": "the columns that people know",
-        "looked_up": "how many columns were searched for missing values at opening, and how many "
-        "had some; null: nobody looked, or nobody counted it",
-        "questions": "how many were declared; null: open-ended",
-        "reveal_share": "what is kept for a statistic that is revealed at the end",
-        "rules": "which rules describe: those of the version by which it was opened, 1 where it "
-        "is not said",
-        "randomised": "how the two values of the column of arms were drawn, and within which "
-        "columns; null: nothing is said of it",
-        "rows": "how many rows are protected",
-        "sampling": "how the rows came about",
-        "schema": "the types of the columns, and what was declared of them",
-        "surprises": "how many of the questions may be refuted guesses",
-        "tolerance": "the promised half-width, as a part of the range; null: none is promised",
-    },
+    "open/3": _OPENING,
     "reserve/2": {
         "asked": "what people asked for: a list of *requests*",
         "items": "what is looked at for them: a list of *looks*",
@@ -128,6 +129,11 @@ _OWN: Mapping[str, Mapping[str, str]] = {
     "search/2": _DICTIONARY,
     "final/2": _DICTIONARY,
     "winner/1": _DICTIONARY,
+    "declared/1": {
+        **_DICTIONARY,
+        "added": "what was declared since the opening, as a schema has it",
+    },
+    "reopen/1": _OPENING,
     "search/1": _DICTIONARY,
     "final/1": _DICTIONARY,
     "abandon/1": {"reason": "why the batch can never be finished"},
@@ -170,9 +176,13 @@ _OWN: Mapping[str, Mapping[str, str]] = {
     "line": {
         "interval": "low and high, in the unit of the question",
         "line": "which line of the ledger it is, counted from 1",
+        "missing": "only where it follows from one look: how many of the rows have no value, at "
+        "least and at most",
         "parts": "the looks that it follows from",
         "repeated": "whether it was told before",
         "request": "what was asked for: a *request*",
+        "rows": "only where it follows from one look: the least and the greatest number of rows "
+        "that it may be about",
     },
 }
 _INSIDE = {
@@ -258,6 +268,8 @@ def _entries() -> list[dict[str, Any]]:
         Dictionary("search/2", _TEXT, 1, (), 0.5, -4.0, 0.0, 0, _AT).body(),
         Dictionary("final/2", _TEXT, 1, (), 1.0, -4.0, 0.0, 0, _AT).body(),
         Dictionary("winner/1", _TEXT, 1, (), 0.0, 0.0, 0.0, 0, _AT, computed=True).body(),
+        Dictionary("declared/1", _TEXT, 1, (), 0.0, 0.0, 0.0, 0, _AT, added={}).body(),
+        Opening(_AT, _TEXT, terms, Schema({}), {"name": "bounded noise"}, _TEXT).reopening(),
         Dictionary("search/1", _TEXT, 1, (), 0.5, -4.0, 0.0, 0, _AT).body(),
         Dictionary("final/1", _TEXT, 1, (), 1.0, -4.0, 0.0, 0, _AT).body(),
         revelation(_AT, _TEXT),
@@ -269,9 +281,11 @@ def _entries() -> list[dict[str, Any]]:
 def _records() -> dict[str, Mapping[str, Any]]:
     """What is inside entries, by the names that they have on the page."""
     offer = Offer(1, _TEXT, 0.05, None, 0.1)
-    asked = Asked(offer, 0.0, 1.0, Request(_TEXT, 0.0, 1.0))
+    likely = LikelyWidth(0.1, 1, 1, 0.25, -1.0, False)
+    asked = Asked(offer, 0.0, 1.0, Request(_TEXT, 0.0, 1.0, likely=likely))
     release = Release(1, "answered", 0.5, Interval(0.4, 0.6), 0.1)
     told = ("line", "repeated", "request", "status", "value", "interval", "charge", "parts")
+    told += ("rows", "missing")
     return {
         "request": asked.request.body(),
         "look": asked.body(0),

@@ -15,10 +15,13 @@ from benchmarks.acceptors import (
     Setting,
     broken_votes,
     draw_counts,
+    models_shown,
     outcomes,
     rows_run,
     with_dev,
 )
+
+from benchmarks import acceptors
 
 LOOPS, SEED = 24, 27
 
@@ -33,13 +36,13 @@ def most_false(loops: int, beta: float) -> int:
 
 
 def test_development_rows_keep_most_of_the_gain() -> None:
-    rules = ["p < .05", "Bonferroni (McNemar)", "ours", "ours, dev", "ours, dev first"]
+    rules = ["p < .05", "Bonferroni (McNemar)", "gate", "gate, dev", "gate, dev first"]
     found = outcomes("benign", rules, LOOPS, SEED)
-    assert found["ours, dev"].gain >= 0.24  # of .30
-    assert found["ours, dev"].gain >= 0.95 * found["Bonferroni (McNemar)"].gain
-    assert found["ours, dev first"].gain >= 0.24
-    assert found["ours"].gain <= 0.1
-    for rule in ("ours", "ours, dev", "ours, dev first"):
+    assert found["gate, dev"].gain >= 0.24  # of .30
+    assert found["gate, dev"].gain >= 0.95 * found["Bonferroni (McNemar)"].gain
+    assert found["gate, dev first"].gain >= 0.24
+    assert found["gate"].gain <= 0.1
+    for rule in ("gate", "gate, dev", "gate, dev first"):
         assert found[rule].false_loops <= most_false(LOOPS, BETA)
     # The same threshold finds out a rule that counts nothing.
     assert found["p < .05"].false_loops > most_false(LOOPS, BETA)
@@ -47,8 +50,8 @@ def test_development_rows_keep_most_of_the_gain() -> None:
 
 @pytest.mark.parametrize("loop", ["null", "overfitted dev", "reversed dev"])
 def test_no_development_set_makes_promotions_false(loop: str) -> None:
-    found = outcomes(loop, ["ours, dev", "best score"], LOOPS // 2, SEED)
-    assert found["ours, dev"].false_loops <= most_false(LOOPS // 2, BETA)
+    found = outcomes(loop, ["gate, dev", "best score"], LOOPS // 2, SEED)
+    assert found["gate, dev"].false_loops <= most_false(LOOPS // 2, BETA)
     assert found["best score"].false_loops > most_false(LOOPS // 2, BETA)
 
 
@@ -59,10 +62,28 @@ def test_stops_on_development_rows_save_most_of_the_protected_ones() -> None:
 
 def test_a_vote_of_verdicts_breaks_bonferroni_and_no_ledger() -> None:
     found = broken_votes(99, 100, SEED)
-    assert found["ours"].false_loops == 0
+    assert found["a gate"].false_loops == 0
     assert found["Bonferroni (McNemar)"].false_loops > most_false(100, 0.5)
     for verdicts in (1, 3, 10):
-        assert broken_votes(verdicts, 100, SEED)["ours"].false_loops <= most_false(100, 0.5)
+        assert broken_votes(verdicts, 100, SEED)["a gate"].false_loops <= most_false(100, 0.5)
+
+
+def test_the_page_has_the_tables_of_the_command() -> None:
+    """All rules and loops, Bonferroni's and what breaks it; only what is between the marks."""
+    page = acceptors.PAGE.read_text(encoding="utf-8")
+    made = page.partition(acceptors.START)[2].partition(acceptors.END)[0]
+    assert made.startswith("| loop | " + " | ".join(acceptors.RULES) + " |")
+    assert all(f"\n| {loop} |" in made for loop in acceptors.LOOPS)
+    assert acceptors.vote_table(100, SEED) in made
+    assert acceptors.written(page, made) == page
+    assert acceptors.written(page, "new\n") == page.replace(made, "new\n")
+
+
+def test_of_200_models_on_50_000_rows_forecasts_show_20_of_27() -> None:
+    shown = models_shown(3, SEED)
+    assert 24 <= shown["Bonferroni (McNemar)"] <= 30
+    assert shown["gate"] < shown["gate, dev"]
+    assert shown["gate, dev"] >= 20
 
 
 def climbed(number: int, *, shared: bool) -> Round:

@@ -85,8 +85,12 @@ def test_a_file_declares_the_same(tmp_path: Path) -> None:
 )
 def test_other_declarations_are_refused(tmp_path: Path, other: dict[str, Any]) -> None:
     path = tmp_path / "t.ledger"
-    made(path, schema=SCHEMA).close()
-    with pytest.raises(InvalidArgument, match=r"was opened with .*; leave it out, or use another"):
+    with made(path, schema=SCHEMA) as holdout:
+        holdout.ask("avg(late)")
+    told = (
+        r"was opened with .*, and answered 1 question by that; leave it out, and add to it: declare"
+    )
+    with pytest.raises(InvalidArgument, match=told):
         made(path, schema=other)
 
 
@@ -145,6 +149,7 @@ def test_categories_are_learnt_from_training_rows_and_from_no_others(tmp_path: P
     ):
         with holdfast.open(protected(), ledger=path, **again) as holdout:
             assert holdout.schema.values["origin"] == ("EWR", "JFK", "LGA")
+            holdout.ask("avg(late)")
     with pytest.raises(InvalidArgument, match="was opened with"):
         holdfast.open(
             protected(), ledger=path, schema={"x": (-90, 130), **learnt(others, ["origin"])}

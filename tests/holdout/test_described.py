@@ -217,6 +217,8 @@ def test_a_repeated_question_costs_nothing_and_adds_no_bytes(tmp_path: Path) -> 
 
 def test_how_questions_are_described_cannot_be_changed_later(tmp_path: Path) -> None:
     described_ledger(tmp_path)
+    with opened(tmp_path, table()) as holdout:
+        holdout.ask("avg(late)")
     for wrong in ({"described": "rounded"}, {"described": "off"}, {"described_share": 0.5}):
         with (
             pytest.raises(InvalidArgument, match="was opened with"),
@@ -268,7 +270,7 @@ def test_what_leaked_by_description_is_what_later_questions_pay_for(tmp_path: Pa
     path = described_ledger(tmp_path, questions=20, tolerance=0.3)
     with opened(tmp_path, table()) as holdout:
         costs = [holdout.ask(text).cost for text in TEXTS]
-        later = holdout.ask("avg(late and x > 30)", tolerance=0.4)
+        later = holdout.ask("avg(unit > 40)", tolerance=0.4)
     assert later.recorded.bits is None
     assert later.recorded.leaked == pytest.approx(sum(costs))
     assert all(cost > 0.0 for cost in costs)

@@ -19,7 +19,7 @@ from scipy.stats import binom
 
 import holdfast
 from holdfast.data.polars import PolarsSample
-from holdfast.errors import InvalidArgument, InvalidQuestion
+from holdfast.errors import BudgetExhausted, InvalidArgument, InvalidQuestion
 from holdfast.holdout.holdout import Holdout
 from holdfast.ledger.audit import audit
 from tests.statistics.asking import ground_on, told
@@ -423,3 +423,32 @@ def test_a_private_ledger_does_not_look(tmp_path: Path) -> None:
     said = {**declared, "flag": {"never_null": False}}
     with opened(tmp_path, private=True, questions=5, tolerance=0.3, schema=said) as holdout:
         assert holdout.opening.terms.looked_up == (0, 0)
+
+
+# Checks of what its text describes ----------------------------------------------------------------
+
+
+def test_a_check_that_the_ledger_refuses_is_answered_by_its_text(tmp_path: Path) -> None:
+    """Without a half-width; with one it is refused as before. Later claims follow from it."""
+    with opened(tmp_path) as holdout:
+        for place in range(12):
+            holdout.ask(f"avg(z > 0.{place + 10})")
+        with pytest.raises(BudgetExhausted):
+            holdout.check("avg(age > 50)", guess=0.5, tolerance=0.04)
+        answer = holdout.check("avg(age > 50)", guess=0.5)
+        assert answer.status == "answered"
+        assert contains(answer, float((AGE.drop_nulls().to_numpy() > 50).mean()))
+        rows = ROWS - AGE.null_count()
+        for claim in (
+            holdout.check("avg(age > 50)", guess=0.5, tolerance=0.2),
+            holdout.check("avg(age > 50)", guess=0.9, tolerance=0.2),
+            holdout.gate("avg(age > 50)", at_least=0.1),
+        ):
+            assert claim.details.startswith("question ")
+            assert f"{rows:,} of {ROWS:,} rows, {AGE.null_count():,} missing" in str(claim)
+    assert all(finding.fine for finding in audit(tmp_path / "missing.ledger"))
+
+
+def contains(answer: Any, truth: float) -> bool:
+    low, high = answer.interval
+    return bool(low <= truth <= high)

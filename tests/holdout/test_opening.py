@@ -241,7 +241,9 @@ def test_without_data_repeats_are_answered_and_new_questions_need_it(tmp_path: P
 def test_other_declarations_are_refused(tmp_path: Path, again: dict[str, Any]) -> None:
     path = made(tmp_path)
     declared = {"name" if what == "name_" else what: value for what, value in again.items()}
-    with pytest.raises(InvalidArgument, match=r"was opened with .*; leave it out, or use another"):
+    with holdfast.open(table(), ledger=path) as holdout:
+        holdout.ask("avg(late)")
+    with pytest.raises(InvalidArgument, match=r"was opened with .* leave it out, .*use another"):
         holdfast.open(table(), ledger=path, **{"described": "off", **declared})
 
 
@@ -250,7 +252,8 @@ def test_other_options_are_refused_and_the_same_are_fine(tmp_path: Path) -> None
     declared: dict[str, Any] = {"questions": 50, "mechanism": "median noise"}
     holdfast.open(table(), ledger=path, **declared, options={"order": 3}, described="off").close()
     holdfast.open(table(), ledger=path, **declared, options={"order": 3}, described="off").close()
-    holdfast.open(table(), ledger=path, described="off").close()
+    with holdfast.open(table(), ledger=path, described="off") as holdout:
+        holdout.ask("avg(late)")
     with pytest.raises(InvalidArgument, match=r"options is \{'order': 2\}.* with \{'order': 3\}"):
         holdfast.open(table(), ledger=path, options={"order": 2}, described="off")
 

@@ -85,7 +85,7 @@ def test_every_statistic_has_an_example_that_is_priced(
     ],
 )
 def test_a_click_makes_another_text(text: str, pick: str, after: str) -> None:
-    assert BUILDER.picked(text, pick) == after
+    assert BUILDER.after_click(text, pick) == after
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_what_cannot_be_put_together_again_is_left_as_it_is(text: str) -> None:
     fields = {"slot 0 operator": "<", "slot 0 value": "5", "where 0 value": "false"}
     assert BUILDER.with_fields(text, fields) == text
     assert BUILDER.read(text) is None
-    assert BUILDER.picked(text, "by origin") == text
+    assert BUILDER.after_click(text, "by origin") == text
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,7 @@ def test_completion_goes_on_from_the_caret(text: str, caret: int | None, words: 
     completions = BUILDER.completions(text, caret)
     assert [each.word for each in completions] == words
     for each in completions:
-        assert BUILDER.picked(text, f"complete {each.word}", caret) == each.text
+        assert BUILDER.after_click(text, f"complete {each.word}", caret) == each.text
 
 
 def test_completed_texts_can_be_read() -> None:
@@ -190,3 +190,23 @@ def test_completed_texts_can_be_read() -> None:
     assert column.text == 'avg(late) where "the day"'
     (middle,) = BUILDER.completions("avg(de > 3) where late", 6)
     assert middle.text == "avg(delay > 3) where late"
+
+
+PIECES = ["avg(", "difference(", "delay", "origin", '"the day"', "'JFK", "'", "15", "é", "\x00"]
+PIECES += [" where ", " and ", " by ", "not ", "case when ", " end", " = ", ">", "-", "--"]
+PIECES += ["(", ")", ",", ";"]
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.lists(st.sampled_from(PIECES), max_size=12).map("".join) | st.text(max_size=30),
+    st.sampled_from(["choose", "example", "column", "drop", "by", "filter", "complete", ""]),
+    st.text("slot where 0²9: delayorigin", max_size=20) | st.sampled_from(["slot 0: delay", "0"]),
+    st.integers(0, 99),
+)
+def test_whatever_is_sent_nothing_breaks(text: str, verb: str, rest: str, caret: int) -> None:
+    BUILDER.controls(text)
+    BUILDER.completions(text, caret)
+    after = BUILDER.after_click(text, f"{verb} {rest}", caret)
+    fields = {f"{rest} value": text, "slot 0 value": text, "where 0 operator": text}
+    BUILDER.controls(BUILDER.with_fields(after, fields))

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fastapi.dependencies.utils import solve_dependencies
 from starlette.testclient import TestClient
 
 import holdfast
@@ -436,3 +437,60 @@ def test_certificates_are_signed_with_the_key_that_the_service_publishes(
     path.write_bytes(told.content)
     assert all(each.fine for each in audit_certificate(path, key=published))
     assert (service.folder.path / "service.key").stat().st_mode & 0o777 == 0o600
+
+
+def test_usual_requests_are_read_without_dependencies_and_others_with_them(
+    client: TestClient, ada: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever is wrong is said by FastAPI, from the beginning."""
+    looked_up: list[object] = []
+    solve = solve_dependencies
+
+    async def counted(**words: Any) -> Any:
+        looked_up.append(words["request"].url.path)
+        return await solve(**words)
+
+    monkeypatch.setattr("fastapi.routing.solve_dependencies", counted)
+    key = {**ada, "Idempotency-Key": "k1"}
+    body = {"question": LATE}
+    for reply in (
+        client.post(f"{TABLE}/ask", json=body, headers=key),
+        client.post(f"{TABLE}/ask?details=true", json=body, headers=ada),
+        client.get(f"{TABLE}/ledger?limit=1&after=0", headers=ada),
+        client.get(f"{TABLE}/budget", headers=ada),
+        client.get("/api/v1/me", headers=ada),
+    ):
+        assert reply.status_code == 200, reply.text
+    assert client.post(f"{TABLE}/ask", json=body).status_code == 401
+    assert client.get("/api/v1/tokens", headers=ada).status_code == 403
+    assert looked_up == []
+    wrong: list[tuple[str, str, dict[str, Any]]] = [
+        ("POST", f"{TABLE}/ask", {"json": {**body, "wherre": "x"}, "headers": ada}),
+        ("POST", f"{TABLE}/ask", {"json": body, "headers": {**ada, "Idempotency-Key": "a b"}}),
+        ("POST", f"{TABLE}/ask?details=perhaps", {"json": body, "headers": ada}),
+        ("GET", f"{TABLE}/ledger?limit=0", {"headers": ada}),
+    ]
+    for method, path, how in wrong:
+        assert client.request(method, path, **how).status_code == 422
+    text = json.dumps(body)
+    for content, kind in ((text, "text/plain"), ("{", "application/json")):
+        headers = {**ada, "Content-Type": kind}
+        assert client.post(f"{TABLE}/ask", content=content, headers=headers).status_code >= 400
+    assert len(looked_up) >= len(wrong)
+    other = {**ada, "Content-Type": "application/json; charset=utf-8"}
+    assert client.post(f"{TABLE}/ask", content=text, headers=other).status_code == 200
+
+
+def test_what_is_free_is_written_once_until_somebody_asks(
+    service: Service, client: TestClient, ada: dict[str, str]
+) -> None:
+    viewer = bearer(service, "vic", "viewer")
+    for path in (f"{TABLE}/budget", f"{TABLE}/ledger", f"{TABLE}/ledger?details=true"):
+        before = client.get(path, headers=ada).content
+        assert client.get(path, headers=ada).content == before
+        number = len(client.get(f"{TABLE}/ledger", headers=ada).json()["lines"])
+        client.post(f"{TABLE}/ask", json={"question": f"avg(x > {number})"}, headers=ada)
+        after = client.get(path, headers=ada).content
+        assert after != before
+    assert "asked_by" in client.get(f"{TABLE}/ledger", headers=ada).json()["lines"][0]
+    assert "asked_by" not in client.get(f"{TABLE}/ledger", headers=viewer).json()["lines"][0]

@@ -16,7 +16,7 @@ from holdfast.data.sampling import Independent, Sampling, clustered, declared, m
 from holdfast.ledger.audit import audit
 from holdfast.mechanisms.described import DESCRIBED
 from holdfast.mechanisms.mechanism import Wish
-from holdfast.mechanisms.terms import Account
+from holdfast.mechanisms.terms import RULES, Account
 from holdfast.question.columns import Schema
 from holdfast.statistics.bits import Prior
 from holdfast.statistics.description import DescribedQuestion, described
@@ -24,6 +24,7 @@ from holdfast.statistics.grid_rules import Gridded
 from holdfast.statistics.rule import Ground
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.direct.difference import design_difference_lower
+from holdfast.theory.direct.unit_differences import UnitSums, unit_difference_interval
 from holdfast.theory.direct.unit_sums import unit_mean_interval
 from tests.mechanisms.fake import independent, noise_of
 from tests.theory.coverage import too_many
@@ -43,13 +44,18 @@ CONTRAST = "difference(avg(ill) where drug, avg(ill) where not drug)"
 
 
 def ruled(
-    question: str, frame: pl.DataFrame, sampling: Sampling, log_p: float | None = None
+    question: str,
+    frame: pl.DataFrame,
+    sampling: Sampling,
+    log_p: float | None = None,
+    generation: int = RULES,
 ) -> DescribedQuestion:
     """A question with its rule at a level of one's choice, or at the level of its length alone."""
     prior = Prior(Schema(PolarsSample(frame).types))
     length = prior.bits(question).plain * math.log(2)
     log_beta = 0.0 if log_p is None else log_p + length
-    found = described(prior.read(question), Ground(frame.height, sampling, prior, log_beta))
+    ground = Ground(frame.height, sampling, prior, log_beta, generation=generation)
+    found = described(prior.read(question), ground)
     assert found is not None
     assert found.rule.log_p == pytest.approx(log_beta - length, abs=1e-6)
     return found
@@ -112,9 +118,9 @@ def test_rows_of_a_unit_counted_one_by_one_are_too_sure(question: str) -> None:
 
 
 def test_groups_of_units_are_told_apart_at_half_of_the_level() -> None:
-    """The difference has the ends of both means; golden, by the theorem for one mean."""
+    """In older ledgers it has the ends of both means; golden, by the theorem for one mean."""
     (frame,) = worlds(1)
-    asked = ruled(CONTRAST, frame, DEPENDENT["units of at most 9"], -8.0)
+    asked = ruled(CONTRAST, frame, DEPENDENT["units of at most 9"], -8.0, generation=3)
     told = through_the_door(asked, frame)
     ends = []
     for drug in (True, False):
@@ -128,6 +134,37 @@ def test_groups_of_units_are_told_apart_at_half_of_the_level() -> None:
     assert told.low <= low
     assert told.high >= high
     assert told == pytest.approx((low, high), abs=2e-3)  # the steps in which ends are told
+
+
+def test_groups_that_share_no_row_have_one_bet_on_units() -> None:
+    """Arms inside children: the theorem's interval on their totals, narrower than both means'."""
+    (frame,) = worlds(1)
+    text = "difference(avg(ill) where arm, avg(ill) where not arm)"
+    older, newer = (
+        ruled(text, frame, DEPENDENT["units of at most 9"], -8.0, generation=each)
+        for each in (3, 4)
+    )
+    assert older.rule.method != newer.rule.method
+    box, told = (through_the_door(each, frame) for each in (older, newer))
+    assert half_width(told) < 0.85 * half_width(box)
+    arms = [frame.with_columns(inside=pl.col("arm") == arm) for arm in (True, False)]
+    sums = [
+        each.group_by("child")
+        .agg(pl.col("ill").filter(pl.col("inside")).sum(), pl.col("inside").sum())
+        .sort("child")
+        for each in arms
+    ]
+    first, second = (UnitSums.of(each["ill"], each["inside"]) for each in sums)
+    low, high = unit_difference_interval(first, second, SIZE, -8.0)
+    assert told.low <= (1.0 + low) / 2.0
+    assert told.high >= (1.0 + high) / 2.0
+    assert told == pytest.approx(((1.0 + low) / 2.0, (1.0 + high) / 2.0), abs=2e-3)
+    shuffled = frame.sample(fraction=1.0, shuffle=True, seed=3)
+    assert through_the_door(newer, shuffled) == told
+    overlapping = "difference(avg(ill) where arm, avg(ill) where drug)"
+    assert (
+        ruled(overlapping, frame, DEPENDENT["units of at most 9"]).rule.method == older.rule.method
+    )
 
 
 @pytest.mark.statistical

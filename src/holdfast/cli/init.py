@@ -1,4 +1,4 @@
-"""The commands that divide a table and protect it: split, init."""
+"""The commands that divide a table, protect it and declare what is known of it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,14 @@ import typer
 
 from holdfast import require
 from holdfast.cli.commands import Json, app, read_number, secret_file, show_json
-from holdfast.cli.ledgers import LedgerAddress, TableName, item_table, new_ledger
+from holdfast.cli.ledgers import (
+    LedgerAddress,
+    Name,
+    TableName,
+    item_table,
+    new_ledger,
+    resumed,
+)
 from holdfast.cli.parameters import with_options
 from holdfast.errors import ImplausibleScale, InvalidArgument, SecondLedger
 from holdfast.holdout.options import DeclareOptions, PromiseOptions, TableFormOptions
@@ -28,6 +35,7 @@ if TYPE_CHECKING:
 __all__ = [
     "DataFile",
     "NewName",
+    "declare",
     "first_question",
     "init",
     "introduction",
@@ -293,6 +301,44 @@ def init(
         typer.echo(f"\nNext: holdfast plan --rows {holdout.rows} --questions {many}")
         return
     typer.echo(f"\nNext: holdfast ask {quote(called)} {first_question(holdout)}")
+
+
+@app.command(epilog="Example: holdfast declare flights2 --segment late --share 0.1 --dry-run")
+@with_options(PromiseOptions, only=("schema", "outcomes", "segments", "planned"))
+def declare(
+    name: Name,
+    share: Annotated[
+        str | None,
+        typer.Option(
+            metavar="X",
+            help="The part of what is left of the failure probability that it takes: 0.1. "
+            "Outcomes, segments and planned questions need one.",
+        ),
+    ] = None,
+    why: Annotated[str | None, typer.Option(metavar="TEXT", help="Kept in the ledger.")] = None,
+    asked_by: Annotated[
+        str | None, typer.Option(metavar="WHO", help="Who declares it; kept in the ledger.")
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only say the price; nothing is declared.")
+    ] = False,
+    as_json: Json = False,
+    **declared: Any,
+) -> None:
+    """Correct what was declared.
+
+    Anew until something is asked, then by additions: ranges and values are added at no price,
+    and what makes questions shorter takes a share.
+    """
+    more: dict[str, Any] = {"share": read_number("share", share), "why": why, "asked_by": asked_by}
+    stated = {**declared, **{option: each for option, each in more.items() if each is not None}}
+    holdout = resumed(name)
+    cost = holdout.declare_cost(**stated) if dry_run else holdout.declare(**stated)
+    if as_json:
+        show_json(cost.to_dict())
+        return
+    typer.echo(f"{'It would be' if dry_run else 'Declared;'} {cost}.")
+    typer.echo(f"\nNext: holdfast {'declare' if dry_run else 'ask'} {quote(name)} ...")
 
 
 # A new ledger from what the command line says of it: for init and publish.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -40,6 +41,14 @@ def scan_csv(
     A column whose type is `known` is read as that: whatever else it holds ends the reading. Of the
     others all rows are looked at, so that no later row can surprise a question.
     """
+    if form.is_of_cells:
+        texts = _texts(paths, form)
+        wanted = {name: known.get(name) for name in texts.collect_schema()}
+        if None in wanted.values():
+            wanted |= {
+                name: kind for name, kind in _written_types(texts, form).items() if not wanted[name]
+            }
+        return texts.with_columns(_read(name, kind, form) for name, kind in wanted.items() if kind)
     return pl.scan_csv(list(paths), schema=_schema(paths, form, known), **_reader_options(form))
 
 
@@ -47,6 +56,10 @@ def misread(
     paths: Sequence[str], form: TableForm, known: Mapping[str, ColumnType]
 ) -> tuple[str, ColumnType] | None:
     """A column that cannot be read as what it is said to be, and what all rows look like."""
+    if form.is_of_cells:
+        kinds = _written_types(_texts(paths, form), form)
+        wrong = [each for each, kind in kinds.items() if known.get(each, kind) is not kind]
+        return (wrong[0], kinds[wrong[0]]) if wrong else None
     for name, dtype in _inferred_types(paths, form, None).items():
         kind, wanted = column_type(dtype), _read_as(name, form, known)
         numbers = kind is ColumnType.INTEGER and wanted == pl.Float64()
@@ -96,6 +109,63 @@ def _inferred_types(
         list(paths), infer_schema_length=rows, try_parse_dates=True, **_reader_options(form)
     )
     return dict(scan.collect_schema())
+
+
+# Numbers and dates that are not written as usual: read as texts, and then as what they are.
+
+
+def _texts(paths: Sequence[str], form: TableForm) -> pl.LazyFrame:
+    texts = pl.scan_csv(list(paths), infer_schema=False, **_reader_options(form))
+    _require_separated(paths[0], list(texts.collect_schema()))
+    return texts
+
+
+def _written_types(texts: pl.LazyFrame, form: TableForm) -> dict[str, ColumnType]:
+    """What all rows of each column can be read as: the first of these kinds that fits."""
+    kinds = (ColumnType.INTEGER, ColumnType.FLOAT, ColumnType.BOOLEAN, ColumnType.DATE)
+    names = list(texts.collect_schema())
+    fitting = [
+        (pl.col(name).is_null() | _fits(name, kind, form)).all().alias(f"{place} {kind}")
+        for place, name in enumerate(names)
+        for kind in kinds
+    ]
+    told = texts.select(fitting).collect().row(0, named=True)
+    return {
+        name: next((kind for kind in kinds if told[f"{place} {kind}"]), ColumnType.TEXT)
+        for place, name in enumerate(names)
+    }
+
+
+def _fits(name: str, kind: ColumnType, form: TableForm) -> pl.Expr:
+    """Whether a text is written as a value of this kind."""
+    cell, sign = pl.col(name), re.escape(form.thousands or "")
+    grouped = rf"\d{{1,3}}(?:{sign}\d{{3}})+|\d+" if sign else r"\d+"
+    match kind:
+        case ColumnType.INTEGER:
+            return cell.str.contains(rf"^[+-]?(?:{grouped})$")
+        case ColumnType.FLOAT:
+            decimal = re.escape(form.decimal)
+            return cell.str.contains(
+                rf"^[+-]?(?:(?:{grouped})(?:{decimal}\d*)?|{decimal}\d+)(?:[eE][+-]?\d+)?$"
+            )
+        case ColumnType.BOOLEAN:
+            return cell.is_in(["true", "false"])
+    return _read(name, kind, form, strict=False).is_not_null()
+
+
+def _read(name: str, kind: ColumnType, form: TableForm, *, strict: bool = True) -> pl.Expr:
+    """A text as the value that it is written for; what is not written so ends the reading."""
+    cell = pl.col(name)
+    if kind in (ColumnType.INTEGER, ColumnType.FLOAT):
+        if form.thousands is not None:
+            cell = cell.str.replace_all(form.thousands, "", literal=True)
+        cell = cell.str.replace(form.decimal, ".", literal=True)
+        return cell.cast(_READ_AS[kind], strict=strict)
+    if kind is ColumnType.BOOLEAN:
+        return cell.replace_strict({"true": True, "false": False}, return_dtype=pl.Boolean)
+    if kind is ColumnType.DATE:
+        return cell.str.to_date(form.date_format or "%Y-%m-%d", strict=strict)
+    return cell
 
 
 def _reader_options(form: TableForm) -> dict[str, Any]:

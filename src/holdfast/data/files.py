@@ -160,6 +160,8 @@ def require_unchanged(sample: Sample) -> None:
 
 
 _NO_SEPARATOR = frozenset('"\r\n')
+_DECIMALS = (".", ",")
+_THOUSANDS = (".", ",", " ", "'", "_")
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,14 +169,36 @@ class TableForm:
     """What separates the cells of CSV files, and which texts stand for a missing one.
 
     `flags` are columns of 0 and 1, of any file, that are conditions: they are read as false and
-    true. All this is declared, and kept in the ledger: it says what a table means.
+    true. `decimal` and `thousands` are the signs in numbers of CSV files, `date_format` is how
+    their dates are written: "%d.%m.%Y". All this is declared, and kept in the ledger: it says what
+    a table means.
     """
 
     separator: str = ","
     null: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
+    decimal: str = "."
+    thousands: str | None = None
+    date_format: str | None = None
 
     def __post_init__(self) -> None:
+        signs = (self.decimal, self.thousands)
+        if self.decimal not in _DECIMALS or self.thousands not in (None, *_THOUSANDS):
+            raise InvalidArgument(
+                f"decimal is {self.decimal!r} and thousands {self.thousands!r}; decimal must be "
+                "'.' or ',', and thousands one of '.', ',', a space, \"'\" and '_'."
+            )
+        if self.decimal == self.thousands:
+            raise InvalidArgument(
+                f"decimal and thousands are both {signs[0]!r}; a number could be read in two ways."
+            )
+        if self.date_format is not None and not all(
+            each in self.date_format for each in ("%d", "%m", "%Y")
+        ):
+            raise InvalidArgument(
+                f"date_format is {self.date_format!r}; it must say where day, month and year are: "
+                "'%d.%m.%Y'."
+            )
         sign = self.separator
         if len(sign) != 1 or not sign.isascii() or sign in _NO_SEPARATOR:
             raise InvalidArgument(
@@ -185,11 +209,20 @@ class TableForm:
     @property
     def is_of_csv(self) -> bool:
         """Whether it says something that only CSV files have."""
-        return bool(self.null) or self.separator != AS_USUAL.separator
+        return bool(self.null) or self.separator != AS_USUAL.separator or self.is_of_cells
+
+    @property
+    def is_of_cells(self) -> bool:
+        """Whether it says how numbers or dates are written."""
+        usual = (AS_USUAL.decimal, AS_USUAL.thousands, AS_USUAL.date_format)
+        return (self.decimal, self.thousands, self.date_format) != usual
 
     def body(self) -> dict[str, Any]:
         """The part of a ledger's first entry; nothing where nothing was declared."""
-        return {} if self == AS_USUAL else {"form": asdict(self)}
+        if self == AS_USUAL:
+            return {}
+        cells = {} if self.is_of_cells else dict.fromkeys(_CELLS)
+        return {"form": {name: each for name, each in asdict(self).items() if name not in cells}}
 
     @classmethod
     def read(cls, body: Mapping[str, Any]) -> TableForm:
@@ -197,9 +230,11 @@ class TableForm:
         form = body.get("form")
         if form is None:
             return AS_USUAL
-        return cls(form["separator"], tuple(form["null"]), tuple(form["flags"]))
+        cells = {name: form[name] for name in _CELLS if name in form}  # older ones have none
+        return cls(form["separator"], tuple(form["null"]), tuple(form["flags"]), **cells)
 
 
+_CELLS = ("decimal", "thousands", "date_format")
 AS_USUAL = TableForm()
 
 
@@ -207,6 +242,9 @@ def table_form(
     separator: str | None = None,
     null: str | Sequence[str] | None = None,
     flags: Sequence[str] | None = None,
+    decimal: str | None = None,
+    thousands: str | None = None,
+    date_format: str | None = None,
 ) -> TableForm:
     """The form that arguments say; what they leave out is as usual."""
     texts = [null] if isinstance(null, str) else null
@@ -214,4 +252,7 @@ def table_form(
         AS_USUAL.separator if separator is None else require.text("separator", separator),
         () if texts is None else tuple(sorted(set(require.texts("null", texts)))),
         () if flags is None else tuple(sorted(set(require.texts("flags", flags)))),
+        AS_USUAL.decimal if decimal is None else require.text("decimal", decimal),
+        None if thousands is None else require.text("thousands", thousands),
+        None if date_format is None else require.text("date_format", date_format),
     )

@@ -136,8 +136,8 @@ def require_form(data: object, form: TableForm) -> None:
     """Refuse what is said of CSV files, where there are none."""
     if form.is_of_csv and not csv_paths(data):
         raise InvalidArgument(
-            "separator and null say how CSV files are written, and the data is in none; leave them "
-            "out."
+            "separator, null, decimal, thousands and date_format say how CSV files are written, "
+            "and the data is in none; leave them out."
         )
 
 

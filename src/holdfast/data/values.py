@@ -8,7 +8,7 @@ by what they hold, so nothing depends on where they stood.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from holdfast.data.histogram import Counting, summed_by, value_counts
 from holdfast.data.sample import Sample, plain_frames, reading, sources, steps_of_batch
@@ -32,6 +32,7 @@ __all__ = [
     "fractions",
     "steps_of_frame",
     "unit_sums",
+    "unit_sums_of_groups",
     "unit_values_of",
 ]
 
@@ -154,7 +155,15 @@ def unit_sums(
     units there are is public, and is how many come back. They come from the smallest to the
     largest, the same on every engine.
     """
-    rows = [value] if where is None else [value, condition_row(where)]
+    (own,) = unit_sums_of_groups(sample, value, (where,), column)
+    return own
+
+
+def unit_sums_of_groups(
+    sample: Sample, value: RowValue, groups: Sequence[Expression | None], column: str
+) -> list[tuple[NDArray[np.float64], NDArray[np.int64]]]:
+    """As `unit_sums`, of several groups: the same place is the same unit in all of them."""
+    rows = [value, *(condition_row(group) for group in groups if group is not None)]
     columns = sorted({column, *(name for row in rows for name in row.columns)})
 
     def count_batch(frame: pl.DataFrame) -> pl.DataFrame:
@@ -164,13 +173,21 @@ def unit_sums(
         from holdfast.data.plain import told_apart
 
         steps, *conditions = steps_of_frame(frame, rows)
-        inside = conditions[0] if conditions else np.ones(frame.height, dtype=np.int64)
-        unit = frame.select(told_apart(column, frame.schema[column])).to_series()
-        return pl.DataFrame({"unit": unit, "sum": steps * inside, "size": inside})
+        held, everywhere = iter(conditions), np.ones(frame.height, dtype=np.int64)
+        counted: dict[str, Any] = {}
+        counted["unit"] = frame.select(told_apart(column, frame.schema[column])).to_series()
+        for place, group in enumerate(groups):
+            inside = everywhere if group is None else next(held)
+            counted |= {f"size{place}": inside, f"sum{place}": steps * inside}
+        return pl.DataFrame(counted)
 
     units = summed_by(["unit"], (count_batch(frame) for frame in sample.frames(columns)))
-    units = units.sort("size", "sum")
-    return fractions(units["sum"].to_numpy(), value), units["size"].to_numpy()
+    units = units.drop("unit")
+    units = units.sort(units.columns)
+    return [
+        (fractions(units[f"sum{place}"].to_numpy(), value), units[f"size{place}"].to_numpy())
+        for place in range(len(groups))
+    ]
 
 
 def cluster_sizes(sample: Sample, column: str) -> list[int]:

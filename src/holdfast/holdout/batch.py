@@ -65,18 +65,21 @@ Concluding: TypeAlias = Callable[[Sequence[Recorded]], Sequence[Body]]
 
 
 def by_mechanism(wishes: Sequence[Wish]) -> list[list[Wish]]:
-    """Those to be checked, to be gated, to be asked, and those that are described."""
-    groups: list[list[Wish]] = [[], [], [], []]
+    """Those to be checked, to be gated, to be asked, and those that are described.
+
+    Of described ones, those of each dictionary.
+    """
+    groups: dict[tuple[int, str], list[Wish]] = {}
     for wish in wishes:
-        groups[order_of(wish)].append(wish)
-    return [group for group in groups if group]
+        groups.setdefault(order_of(wish), []).append(wish)
+    return [groups[order] for order in sorted(groups)]
 
 
-def order_of(wish: Wish) -> int:
+def order_of(wish: Wish) -> tuple[int, str]:
     """Which of the groups a wish belongs to: each is answered by another mechanism."""
     if is_described(wish.question):
-        return 3
-    return 2 if wish.claim is None else int(wish.gated)
+        return 3, wish.question.dictionary or ""
+    return 2 if wish.claim is None else int(wish.gated), ""
 
 
 def looks_found(

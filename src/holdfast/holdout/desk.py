@@ -45,7 +45,7 @@ from holdfast.holdout.protected import ProtectedRows, given_up, is_readable, pas
 from holdfast.ledger.attachments import AttachedColumn, Attachments
 from holdfast.ledger.chain import chained, now
 from holdfast.ledger.column_files import ColumnStore
-from holdfast.ledger.dictionaries import offered_again
+from holdfast.ledger.dictionaries import Dictionaries, offered_again
 from holdfast.ledger.entries import (
     Asked,
     Pending,
@@ -99,20 +99,42 @@ class Desk:
         guessers: Sequence[Guesser] = (),
     ) -> None:
         self.store, self.transcript, self.train = store, transcript, train
-        columns = ColumnStore(store, store.secret)
-        self.protected = ProtectedRows(sample, transcript.opening, columns)
+        self._sample, self._guessers = sample, guessers
         self._timeout, self._left = timeout, LastBudget()
+        self._read_opening()
+
+    def _read_opening(self) -> None:
+        """All that follows from what was declared at the opening."""
+        store, transcript = self.store, self.transcript
+        self._opened = transcript.opening
+        columns = ColumnStore(store, store.secret)
+        self.protected = ProtectedRows(self._sample, transcript.opening, columns)
         self._written: set[str] = set()  # what was seen to be readable again
         # Guessers may have noise of their own, and never learn the noise of answers.
         secret = hmac.digest(store.secret, b"holdfast guessers/1", sha256)
         # Described, or guessed from a domain, is what is in the table itself.
         opened = transcript.opening.table
         self.ground = ground_of(transcript.terms, opened)
-        grounds = Grounds(transcript.terms, opened, train, secret)
-        self._table: tuple[Attachments, Table] | None = None
-        self._guessing = Guessing(guessers, grounds) if guessers else None
+        grounds = Grounds(transcript.terms, opened, self.train, secret)
+        self._table: tuple[Attachments, Dictionaries, Table] | None = None
+        self._guessing = Guessing(self._guessers, grounds) if self._guessers else None
         self._implications = Implications(self.ground, lambda: transcript.table)
-        self._implied: tuple[str, dict[str, Implied | None]] = "", {}  # by question, at one head
+        # Cache of what is implied of a question, or of a claim about it, at one head.
+        self._implied: tuple[str, dict[tuple[str, bool], Implied | None]] = "", {}
+
+    def plan_anew(self, opening: Opening) -> None:
+        """Let an opening with another plan take the place of this one, before anything is asked."""
+
+        def entry() -> list[Body]:
+            if not self.transcript.is_untouched:
+                raise InvalidArgument(
+                    "something was asked, attached or declared since, and the plan stays as it "
+                    "is; open the ledger without another one. Nothing was changed."
+                )
+            return [opening.reopening()]
+
+        self.tell(entry)
+        self._read_opening()
 
     @property
     def opening(self) -> Opening:
@@ -120,11 +142,12 @@ class Desk:
 
     @property
     def table(self) -> Table:
-        """What is public of the table, with the columns that were attached so far."""
-        attached = self.transcript.attached
-        if self._table is None or self._table[0] is not attached:
-            self._table = attached, self.transcript.table
-        return self._table[1]
+        """What is public of the table, with what was declared and attached so far."""
+        attached, dictionaries = self.transcript.attached, self.transcript.dictionaries
+        known = self._table
+        if known is None or known[0] is not attached or known[1] is not dictionaries:
+            known = self._table = attached, dictionaries, self.transcript.table
+        return known[2]
 
     @property
     def source(self) -> str | None:
@@ -157,6 +180,12 @@ class Desk:
                 transcript.fold_again(self.store)
             else:
                 transcript.apply(self.store.news(transcript.count, transcript.head))
+            # What was read by the opening before has other levels now.
+            if transcript.opening is not self._opened and transcript.opening != self._opened:
+                raise InvalidArgument(
+                    f"the ledger {str(self.store.home)!r} was planned anew since it was opened "
+                    "here; open it again. Nothing was spent."
+                )
             return transcript
 
     def budget(self) -> Budget:
@@ -266,16 +295,21 @@ class Desk:
             return look
         return as_answered(transcript.looks_at_event(question.event), question)
 
-    def implied(self, question: Bound) -> Implied | None:
-        """What earlier answers imply of a question, as of the last reading."""
+    def implied(self, question: Bound, *, claimed: bool = True) -> Implied | None:
+        """What earlier answers imply of a question, as of the last reading.
+
+        What only bounds it loosely, by the shares of its conditions, is worth it for a claim alone.
+        """
         transcript = self.transcript
         if self._implied[0] != transcript.head:
             self._implied = transcript.head, {}
-        of_head = self._implied[1]
-        if question.text not in of_head:
+        of_head, key = self._implied[1], (question.text, claimed)
+        if key not in of_head:
             chained = transcript.account.shown > 0  # else no difference follows from others
-            of_head[question.text] = self._implications.of(question, transcript, chained=chained)
-        return of_head[question.text]
+            of_head[key] = self._implications.of(
+                question, transcript, chained=chained, claimed=claimed
+            )
+        return of_head[key]
 
     def _unknown(self, wanted: Mapping[Key, Wish]) -> dict[Key, Wish]:
         """The wishes that no stored answer fulfils."""
@@ -320,7 +354,11 @@ class Desk:
         mechanism, offers = self.offers(wishes, self.transcript.account)
         self._require_answers(wishes, offers)
         own = [each.question for each in wishes if _is_own(each, requests[each.question.text])]
-        intersected = {each.text for each in own if self.implied(each) is not None}
+        intersected = {
+            each.text
+            for each in own
+            if self.implied(each, claimed=requests[each.text].verb != "ask") is not None
+        }
         return self.take(mechanism, offers, wishes, requests, conclude, intersected=intersected)
 
     def take(

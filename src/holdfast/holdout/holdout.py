@@ -32,11 +32,12 @@ if TYPE_CHECKING:
     from holdfast.certificate.certificate import ReuseCertificate
     from holdfast.certificate.signing import SigningKey
     from holdfast.data.computed import ScoreBounds
+    from holdfast.holdout.declare import CorrectionOptions, DeclareCost
     from holdfast.holdout.ending import Ending
     from holdfast.holdout.learnt import Learnt
     from holdfast.holdout.search import Declaring, Search, SearchCost
     from holdfast.lab.arena.rehearsal import Rehearsal
-    from holdfast.ledger.view import LedgerView
+    from holdfast.ledger.view import Explanation, LedgerView
     from holdfast.papers.stability import Stability
 
 __all__ = ["TIMEOUT", "Holdout"]
@@ -197,6 +198,24 @@ class Holdout(Verbs):
         """Scores on development items, beside its ledger: see `holdfast.EvalGate`."""
         return DevFiles(self._desk)
 
+    def declare(self, **declared: Unpack[CorrectionOptions]) -> DeclareCost:
+        """Correct what was declared: `schema`, `outcomes`, `segments`, `planned`, as for `open`.
+
+        Before anything is asked ranges and values may be others, too, and texts are as wide as at
+        the opening. Later they can be added, at no price; what makes questions shorter takes a
+        `share` of what is left of the failure probability, and `declare_cost` says what that is
+        worth. `why` and `asked_by` are kept in the ledger.
+        """
+        from holdfast.holdout.declare import declare_more
+
+        return declare_more(self._desk, **declared)
+
+    def declare_cost(self, **declared: Unpack[CorrectionOptions]) -> DeclareCost:
+        """What it would take to declare something now. Free; touches no data."""
+        from holdfast.holdout.declare import cost_of_declaring
+
+        return cost_of_declaring(self._desk, **declared)
+
     def search(self, name: str, space: Any = None, **declared: Unpack[Declaring]) -> Search:
         """A search space: exact scores of its configurations, all true together.
 
@@ -250,8 +269,11 @@ class Holdout(Verbs):
                 f'ask("avg({name})").'
             )
 
-    def explain(self) -> str:
-        """The session from the ledger alone: what was promised, and how each interval came."""
+    def explain(self) -> Explanation:
+        """The session from the ledger alone: what was promised, and how each interval came.
+
+        It is text, which consoles and notebooks show line by line.
+        """
         from holdfast.ledger.view import explanation
 
         with self._desk.store.guard:

@@ -31,6 +31,7 @@ from holdfast.data.values import columns_with_missing
 from holdfast.errors import ImplausibleScale, InvalidArgument, SecondLedger
 from holdfast.guessers.guesser import guessers_of
 from holdfast.holdout.batch import require_claims
+from holdfast.holdout.declare import ADDED_LATER, declare_more
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.guess import other_rows, require_others, training_rows
 from holdfast.holdout.holdout import TIMEOUT, Holdout
@@ -55,6 +56,7 @@ from holdfast.question.columns import Schema, no_column
 from holdfast.question.declaring import listed
 from holdfast.question.expression import ColumnType
 from holdfast.statistics.bits import Prior
+from holdfast.wording import plural
 
 __all__ = ["by_path", "open", "opened_again", "reopening"]
 
@@ -128,7 +130,8 @@ def open(
     `ledger` is a file (default: NAME.ledger), rows of such a database, by an address such as
     postgresql://USER@HOST/DATABASE?ledger=NAME, or a branch: git:REMOTE/BRANCH. An existing
     one is resumed, with the same data or, to look at it, with none; `secret` is the file of its
-    secret, if that is elsewhere. For a new one:
+    secret, if that is elsewhere. As long as nothing was asked, it can be opened with another plan
+    or other declarations of columns (see `Holdout.declare`). For a new one:
 
     * `tolerance`: the promised half-width as a fraction of each statistic's range (default: what
       the mechanism allows for so many `questions`, or 0.05);
@@ -169,7 +172,9 @@ def open(
     * `private`: everything released is differentially private (default mechanism then: private
       gaussian); checks are refused, and the budget shows the privacy spent;
     * `separator` and `null`: what stands between the cells of CSV files, and for a missing one
-      (default: a comma, and nothing); `flags`: columns of 0 and 1 that are conditions.
+      (default: a comma, and nothing); `flags`: columns of 0 and 1 that are conditions; `decimal`
+      and `thousands`: the signs in numbers of CSV files; `date_format`: how dates are written
+      there, such as "%d.%m.%Y".
 
     A `guesser` turns every `ask` into a check of its guess: a name such as "multiplicative
     weights" (see docs/guessers.md) or a value of `holdfast.guessers`. `train` attaches other rows;
@@ -204,7 +209,7 @@ def open(
         None if mechanism is None else require.text("mechanism", mechanism),
         {} if options is None else require.mapping("options", options),
         require.flag("private", given.get("private", False)),
-        table_form(given.get("separator"), given.get("null"), given.get("flags")),
+        table_form(**{option: given.get(option) for option in asdict(AS_USUAL)}),
         None if task is None else require.text("task", task),
         {option: tuple(require.texts(option, each)) for option, each in families.items() if each},
         split,
@@ -222,7 +227,8 @@ def open(
             rows = Rows.of_ledger(store, transcript.opening, data, table)
             training = None if train is not None else rows.aside
         sample = None if rows is None else rows.sample
-        _same_declarations(home, transcript.opening, declarations, sample)
+        differing = _differing(transcript, declarations, sample)
+        _require_corrigible(home, transcript, differing, sample)
         if rows is not None:
             rows.require_protected(store, transcript.opening)
             for copy in note_ledger(home, transcript.first):
@@ -239,6 +245,8 @@ def open(
             contents = None if sample is None else RowContents(sample, key)
             training = other_rows(train, transcript.opening, store.secret, contents)
         desk = Desk(store, transcript, sample, training, timeout, guessers)
+        if differing and sample is not None:
+            _corrected(desk, declarations, sample, differing)
         if guesser is not None and guessers:
             require_claims(desk.transcript)
     except BaseException:
@@ -368,14 +376,26 @@ def _keyed(opening: Opening, secret: bytes, content: str) -> Opening:
 
 
 def _opening(
-    home: LedgerHome, request: _OpenRequest, sample: Sample, training: Sample | None
+    home: LedgerHome,
+    request: _OpenRequest,
+    sample: Sample,
+    training: Sample | None,
+    before: Opening | None = None,
 ) -> Opening:
-    """The first entry of a new ledger, but for the fingerprint, which needs the secret."""
+    """The first entry of a new ledger, but for the fingerprint, which needs the secret.
+
+    Or another plan for one that was opened `before`, whose rows are not looked at again.
+    """
     if sample.n < 2:
         raise InvalidArgument("the table has 1 row; a holdout needs at least 2.")
-    schema, looked_up = _with_missing(sample, training, request)
-    schema = schema.with_family(**request.families)
     declared = request.declarations
+    schema, looked_up = (
+        _with_missing(sample, training, request)
+        if before is None
+        else (before.schema, before.terms.looked_up)
+    )
+    if before is None:
+        schema = schema.with_family(**request.families)
     if training is not None:
         known = {*(declared.public or ()), *(() if declared.key is None else (declared.key,))}
         describes = declared.describing(_describing(request))[0] != "off"
@@ -397,10 +417,13 @@ def _opening(
             f"surprises is {terms.surprises:,}, and {kind.name} checks no guesses: "
             f"{kind.refuses_checks} Leave surprises out, or choose another mechanism."
         )
-    if why is not None:
-        mechanism["why"] = why
+    for fact, words in (("why", why), ("told", planned.told)):
+        if words is not None:
+            mechanism[fact] = words
     facts = terms, schema, mechanism, "", request.form, request.task
     opening = Opening(now(), request.name or home.stem, *facts)
+    if before is not None:
+        opening = replace(before, at=opening.at, terms=terms, mechanism=mechanism)
     # What cannot be read again must not be written.
     Transcript().apply([(1, canonical(opening.body()), "")])
     return opening
@@ -511,18 +534,91 @@ def _not_private(name: str) -> InvalidArgument:
     )
 
 
-def _same_declarations(
-    home: LedgerHome, opening: Opening, request: _OpenRequest, sample: Sample | None
-) -> None:
-    """Refuse what is said otherwise than when the ledger was opened."""
+_Differing = dict[str, tuple[object, object]]
+
+
+def _differing(transcript: Transcript, request: _OpenRequest, sample: Sample | None) -> _Differing:
+    """What is said otherwise than it was declared until now, as it is said and as it was."""
+    schema = transcript.dictionaries.declared(transcript.opening.schema)
+    opening = replace(transcript.opening, schema=schema)
     if request.private and not kind_of(opening.mechanism["name"]).private:
         raise _not_private(opening.mechanism["name"])
-    for name, value, stored in _comparable(opening, request, sample):
-        if value is not None and value != stored:
-            raise InvalidArgument(
-                f"{name} is {value!r}, and the ledger {str(home)!r} was opened with {stored!r}; "
-                "leave it out, or use another ledger."
-            )
+    compared = _comparable(opening, request, sample)
+    return {
+        name: (value, stored)
+        for name, value, stored in compared
+        if value is not None and value != stored
+    }
+
+
+# Corrections, as long as nothing was asked. What described questions rest on stays: which columns
+# miss values was told since.
+
+
+_REPLANNED = ("tolerance", "questions", "surprises", "candidates", "mechanism", "options")
+
+
+def _require_corrigible(
+    home: LedgerHome, transcript: Transcript, differing: _Differing, sample: Sample | None
+) -> None:
+    """Refuse what is said otherwise, unless it can still be corrected."""
+    fixed = [name for name in differing if name not in (*_REPLANNED, *ADDED_LATER)]
+    if sample is None or not transcript.is_unasked:
+        fixed = list(differing)
+    elif not transcript.is_untouched:
+        fixed += [name for name in differing if name in _REPLANNED]
+    for name in fixed:
+        raise _opened_otherwise(home, transcript, name, *differing[name])
+
+
+def _corrected(
+    desk: Desk, request: _OpenRequest, sample: Sample, differing: Mapping[str, object]
+) -> None:
+    """Enter what is said otherwise: another plan, and what is declared of columns."""
+    if differing.keys() & set(_REPLANNED):
+        before = desk.opening
+        planned = _opening(desk.store.home, _completed(request, before), sample, None, before)
+        desk.plan_anew(planned)
+    if differing.keys() & set(ADDED_LATER):
+        families: dict[str, Any] = dict(request.families)
+        declare_more(desk, schema=request.schema, **families)
+
+
+def _completed(request: _OpenRequest, opening: Opening) -> _OpenRequest:
+    """Another plan, and where nothing is said of it what there was.
+
+    A half-width may have followed from what is said otherwise now, and is then planned again.
+    """
+    said, terms, chosen = request.declarations, opening.terms, opening.mechanism
+    drawn, before = terms.randomised, {name: getattr(terms, name) for name in _COMPARED}
+    before |= {"sampling": terms.sampling, "design": terms.design.columns or None}
+    if drawn is not None:
+        before |= {"randomised": drawn.by, "arm": drawn.arm, "within": drawn.within}
+    planning = (said.questions, said.surprises, request.mechanism, request.options or None)
+    if any(each is not None for each in planning):
+        before["tolerance"] = None
+    now_said = {name: getattr(said, name) for name in Declarations.__slots__}
+    kept = {name: each for name, each in before.items() if now_said[name] is None}
+    mechanism, options = request.mechanism, request.options
+    if mechanism is None and not request.private and terms.described_share != 1.0:
+        mechanism = AUTO if "why" in chosen else chosen["name"]
+        options = options or chosen.get("options", {})
+    declarations = Declarations(**{**now_said, **kept})
+    return replace(request, declarations=declarations, mechanism=mechanism, options=options)
+
+
+def _opened_otherwise(
+    home: LedgerHome, transcript: Transcript, name: str, value: object, stored: object
+) -> InvalidArgument:
+    many = transcript.account.looks
+    fault = f"{name} is {value!r}, and the ledger {str(home)!r} was opened with {stored!r}"
+    if name in ADDED_LATER and many:
+        return InvalidArgument(
+            f"{fault}, and answered {plural(many, 'question')} by that; leave it out, and add to "
+            "it: declare, whose price declare_cost (holdfast declare --dry-run) says first; or use "
+            "another ledger."
+        )
+    return InvalidArgument(f"{fault}; leave it out, or use another ledger.")
 
 
 def _comparable(

@@ -327,6 +327,16 @@ class TableFormOptions(TypedDict, total=False):
         ),
     ]
 
+    decimal: Annotated[
+        Literal[".", ","] | None, VerbOption("Of CSV: the decimal sign of numbers, such as ,.")
+    ]
+    thousands: Annotated[
+        str | None, VerbOption("Of CSV: what stands between thousands in numbers.", "C")
+    ]
+    date_format: Annotated[
+        str | None, VerbOption("Of CSV: how dates are written, such as %d.%m.%Y.", "FORMAT")
+    ]
+
 
 class DeclareOptions(TableFormOptions, total=False):
     """What else may be declared, once, when a ledger is made; `open` says more of each."""

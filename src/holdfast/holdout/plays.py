@@ -28,7 +28,7 @@ from holdfast.holdout.request import (
     wishes_for,
 )
 from holdfast.ledger.chain import now
-from holdfast.ledger.composites import Followed, claim_verdict, read_whole, whole
+from holdfast.ledger.composites import Followed, claim_verdict, read_whole, rows_about, whole
 from holdfast.ledger.entries import Recorded, Request, telling
 from holdfast.ledger.implied import Implied, intersected
 from holdfast.ledger.limits import alike
@@ -293,6 +293,11 @@ class _Call:
             if same and alike(list(line.interval), facts["interval"]):
                 return self._there(place, line, repeated=True)
         number = next(numbers)
+        if request.verb != "ask":  # a claim is about the rows of the look that settles it
+            own = [
+                each for each in transcript.looks_at(question.text) if each.look in followed.known
+            ]
+            facts |= rows_about([*followed.looks, *own])
         body = {"line": number, "repeated": False, "request": request.body(), **facts}
         told[number] = taken.line = read_whole(body, at, "")
         taken.repeated = False
@@ -308,7 +313,8 @@ class _Call:
         told = any(each.number is not None and each.claim is not None for each in taken.looks)
         if taken.looks and (request.verb == "gate" or (request.verb == "check" and told)):
             return followed
-        return intersected(followed, self.desk.implied(question), question)
+        implied = self.desk.implied(question, claimed=request.verb != "ask")
+        return intersected(followed, implied, question)
 
     def _there(self, place: int, line: Recorded, *, repeated: bool) -> Body:
         taken, request = self.taken[place], self.requests[place]

@@ -15,6 +15,7 @@ from holdfast.holdout.attach import differing
 from holdfast.holdout.batch import is_described
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.guess import Guess, averages
+from holdfast.ledger.dictionaries import Dictionary, late_question
 from holdfast.ledger.opening import Opening
 from holdfast.mechanisms.catalogue import kind_of
 from holdfast.mechanisms.mechanism import ForecastGrounds, LikelyWidth, Wish, about
@@ -75,22 +76,60 @@ def described_question(
     """
     if desk.ground is None:
         return None
+    dictionaries = desk.transcript.dictionaries
     try:
+        if dictionaries.named and dictionaries.declarations:
+            return _by_declarations(desk, bind(question, desk.table), together)
         bound = desk.ground.prior.read(question)
         return ruled(desk, bound, was_read=text == bound.text, together=together)
     except InvalidQuestion:
         return None  # what is wrong with it is said where it is bound to the table
 
 
+def _by_declarations(
+    desk: Desk, question: Bound, together: bool
+) -> DescribedQuestion | DescribedParts | None:
+    """A question in the words of now, by the dictionary in which it has the highest level.
+
+    What was declared later is written out for those that do not know it. All of them are true
+    together, and the choice is public.
+    """
+    own = ruled(desk, question, together=together)
+    declarations = desk.transcript.dictionaries.declarations
+    late = [_declared(desk, each, question.text) for each in declarations]
+    fitting = [each for each in late if each is not None]
+    if not fitting:
+        return own
+    best = max(fitting, key=lambda each: each.rule.log_p)
+    if own is not None and (not is_described(own) or own.rule.log_p >= best.rule.log_p):
+        return own
+    return None if own is None and not together and _is_too_long(desk, best) else best
+
+
+def _declared(desk: Desk, late: Dictionary, text: str) -> DescribedQuestion | None:
+    """A question in a dictionary that was declared later; None where that does not answer it.
+
+    Effects of arms that were drawn are about these rows, and stay with the opening's dictionary.
+    """
+    transcript = desk.transcript
+    if late.share == 0.0 or transcript.account.closed or transcript.terms.randomised is not None:
+        return None
+    try:
+        found = late_question(late, transcript.opening, transcript.attached.columns, text)
+    except InvalidQuestion:
+        return None
+    return found if found.text == text else None
+
+
 def values_to_declare(desk: Desk, text: str, bits: float | None) -> str | None:
     """Advice to declare the values that a question spells letter by letter, with its gain."""
     if bits is None or desk.ground is None or not isinstance(desk.ground.prior, Prior):
         return None
-    prior = desk.ground.prior
+    prior, known = desk.ground.prior, desk.table.schema.values
     undeclared = [
         name
         for name, kind in prior.schema.types.items()
-        if kind is ColumnType.TEXT and name not in prior.schema.values and name in text
+        if kind is ColumnType.TEXT and name not in known and name in text
     ]
     cheaper = prior.with_values_declared(prior.read(text)) if undeclared else None
     if cheaper is None:

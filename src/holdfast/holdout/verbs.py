@@ -46,11 +46,12 @@ from holdfast.holdout.request import (
     bound_to,
     one_answer_of,
     require_enough_differing,
+    ruled,
 )
 from holdfast.ledger.chain import now
 from holdfast.ledger.leaderboards import BoardRecord, BoardTerms, TurnedAway
 from holdfast.statistics.bind import Question, question_of, read_question
-from holdfast.statistics.entry import By, TableCall
+from holdfast.statistics.entry import Bound, By, TableCall
 from holdfast.statistics.labelled import GroupsOf, Labelled
 from holdfast.statistics.player import Verb
 from holdfast.wording import plural
@@ -437,8 +438,23 @@ class Verbs:
         guess = guess_of_likely_width(self._desk, [single], guess, terms.width)
         requests = terms.requests(self._desk, [single], [better_of(question)], guess)
         before = told_before(self._desk, [single], requests)
-        (answer,) = answers_to(self._desk, [single], requests, guess) if before is None else before
-        return answer
+        if before is not None:
+            return before[0]
+        try:
+            return answers_to(self._desk, [single], requests, guess)[0]
+        except Refused:
+            if not self._is_described_check(single, guess, terms):
+                raise
+        # What the ledger no longer checks, its text still answers.
+        return self._put(question, Guess(), terms, groups, describe=True)
+
+    def _is_described_check(self, question: Bound, guess: Guess, terms: CallTerms) -> bool:
+        """Whether a check named no half-width, and is of what its text describes."""
+        if guess.verb != "check" or guess.side is not None or terms.width.is_named:
+            return False
+        if self._desk.transcript.account.closed is not None:  # it was ended for good
+            return False
+        return ruled(self._desk, question) is not None
 
     def _claim(
         self,

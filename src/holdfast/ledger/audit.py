@@ -35,7 +35,7 @@ from holdfast.ledger.entries import Asked, Pending, Recorded, Request, reading_e
 from holdfast.ledger.identity import has_shape
 from holdfast.ledger.implied import Implications, NamedLooks, intersected
 from holdfast.ledger.limits import CLOSE, alike, stated_range
-from holdfast.ledger.opening import Opening
+from holdfast.ledger.opening import REOPEN, Opening
 from holdfast.ledger.secret import keyed_print
 from holdfast.ledger.store import Reader, look
 from holdfast.ledger.transcript import Transcript, checkpoint_of, informed
@@ -228,9 +228,9 @@ def _fault(transcript: Transcript, seq: int, text: str) -> str | None:
     pending = transcript.pending
     if pending is not None and pending.seq == seq:
         return _batch_fault(transcript, pending)
-    if seq == 1:
-        return _opening_fault(transcript.opening)
     body = json.loads(text)
+    if seq == 1 or body["kind"] == REOPEN:
+        return _opening_fault(transcript.opening)
     return _telling_fault(transcript, body["lines"]) if body["kind"] == "told/1" else None
 
 
@@ -272,6 +272,9 @@ def _telling_fault(transcript: Transcript, lines: Sequence[dict[str, Any]]) -> s
         stored = transcript.told_of(request.question)
         earlier = [each for each in stored if each.number is not None and each.number < number]
         again = whole(request, question, followed, earlier, terms)
+        about = [*looks, *(_look(transcript, each) for each in line.get("known", ()))]
+        if "rows" in line and not any(list(each.rows or ()) == line["rows"] for each in about):
+            return f", line {number}: its rows are those of none of its looks"
         for name in (*again, "implied", "known", "contradict"):
             if not alike(line.get(name, 0), again.get(name, 0)):
                 return f", line {number}: its {name} does not follow from its looks"

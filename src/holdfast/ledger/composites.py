@@ -25,7 +25,7 @@ from holdfast.statistics.statistic import Statistic
 from holdfast.theory.base.implied import verdict_implied
 from holdfast.theory.base.intervals import Interval
 
-__all__ = ["Followed", "claim_verdict", "read_whole", "rebuilt", "restated", "whole"]
+__all__ = ["Followed", "claim_verdict", "read_whole", "rebuilt", "restated", "rows_about", "whole"]
 
 
 _WORST_FIRST = ("answered", "confirmed")
@@ -101,10 +101,15 @@ def _description(looks: Sequence[Recorded]) -> dict[str, Any]:
     lengths = [each.bits for each in looks if each.bits is not None]
     if not 0 < len(lengths) == len(looks):
         return {}
+    return {"bits": max(lengths), **rows_about(looks)}
+
+
+def rows_about(looks: Sequence[Recorded]) -> dict[str, Any]:
+    """How many rows a line is about that follows from one look, and how many miss a value."""
     about = [
         {"rows": list(each.rows), "missing": list(each.missing)} for each in looks if each.rows
     ]
-    return {"bits": max(lengths), **(about[0] if len(about) == 1 else {})}
+    return about[0] if len(about) == 1 else {}
 
 
 def _status(

@@ -4,6 +4,11 @@ A search has a name, which its questions use for a column that is another one fo
 members: ``avg(model = label)``. What arrives for member 17 is attached as ``model[17]``, once, and
 so it has one score. A last look is about all that there is, and closes the ledger. A search that
 tells only its winner has members in the same way, and takes no part of the failure probability.
+
+What is *declared* after answers is a dictionary, too: all texts over the table's own columns, by
+their lengths in the schema that has more in it now. One that has no part of the failure
+probability answers nothing; its ranges and values are then only short for what could be written
+out, and questions have the lengths of that, as they had before.
 """
 
 from __future__ import annotations
@@ -14,7 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from holdfast import require
 from holdfast.errors import InvalidQuestion, LedgerTampered, Refused
@@ -47,15 +52,18 @@ if TYPE_CHECKING:
     from holdfast.ledger.transcript import Transcript
 
 __all__ = [
+    "DECLARED",
     "LAST_LOOK",
     "Dictionaries",
     "Dictionary",
     "candidates_question",
     "late_question",
     "offered_again",
+    "schema_with",
     "share_of",
 ]
 
+DECLARED: Final = "declared/1"
 LAST_LOOK = "last look"
 _MEMBER = re.compile(r"(.*)\[(0|[1-9][0-9]*)\]", re.DOTALL)
 
@@ -69,10 +77,11 @@ class Dictionary:
     answers is fixed with the dictionary, and no choice of those who have seen scores. `space`
     is the digest of the configurations, `train` the fingerprint of the rows that models are made
     from, `code` that of what makes them: declared, so that somebody can make a member again. One
-    that tells only its winner has no share, and no stake: 0 stands for both.
+    that tells only its winner has no share, and no stake: 0 stands for both. What is `added` to the
+    schema is all that was declared since the opening, up to this one.
     """
 
-    kind: Literal["search/1", "final/1", "search/2", "final/2", "winner/1"]
+    kind: Literal["search/1", "final/1", "search/2", "final/2", "winner/1", "declared/1"]
     name: str
     size: int
     questions: tuple[str, ...]
@@ -88,12 +97,18 @@ class Dictionary:
     code: str | None = None
     why: str | None = None
     by: str | None = None
+    added: Mapping[str, Any] | None = field(default=None, hash=False)
 
     def __post_init__(self) -> None:
         require.positive_integer("size", self.size)
-        require.between("share", self.share, 0.0, 1.0, open_low=not self.tells_winner)
+        free = self.tells_winner or self.is_declared
+        require.between("share", self.share, 0.0, 1.0, open_low=not free)
         if (self.share == 1.0) is not self.is_last:
             raise ValueError(f"{self.kind} with the share {self.share}")
+        if self.is_declared is (self.added is None) or (self.is_declared and self.size > 1):
+            raise ValueError(f"{self.kind} that declares {self.added}")
+        if self.share == 0.0 and (self.log_beta or self.nats):
+            raise ValueError(f"{self.kind} with a stake, and no share")
         if self.tells_winner and (self.share or self.log_beta or self.nats or not self.computed):
             raise ValueError(f"{self.kind} with a stake, or with values made for keys")
 
@@ -108,9 +123,14 @@ class Dictionary:
         return self.kind == WINNER
 
     @property
+    def is_declared(self) -> bool:
+        """Whether it is what was declared after answers."""
+        return self.kind == DECLARED
+
+    @property
     def contains_means(self) -> bool:
         """Whether means keep to a half-width that can be planned; the first ones opened do not."""
-        return self.kind.endswith("/2")
+        return self.kind.endswith("/2") or self.is_declared
 
     @property
     def stake(self) -> Stake:
@@ -144,18 +164,23 @@ class Dictionary:
         """The entry that opens it, as plain values."""
         plain = {name: getattr(self, name) for name in self.__slots__}
         bounds = None if self.bounds is None else list(self.bounds)
+        if self.added is None:
+            del plain["added"]
         return {**plain, "questions": list(self.questions), "bounds": bounds}
 
     @classmethod
     def read(cls, body: Mapping[str, Any]) -> Dictionary:
         """Dictionary read from an entry."""
-        plain = {name: body[name] for name in cls.__slots__}
+        plain = {name: body[name] for name in cls.__slots__ if name != "added"}
+        plain["added"] = body.get("added")
         bounds = None if body["bounds"] is None else bounds_pair(body["bounds"])
         return cls(**{**plain, "questions": tuple(body["questions"]), "bounds": bounds})
 
     def __str__(self) -> str:
         questions = f" of {', '.join(self.questions)}" if self.questions else ""
         by = f" by {self.by}" if self.by else ""
+        if self.is_declared:
+            return f"{self.name}: {_in_words(self.added or {})}, {self.at}{by}"
         if self.tells_winner:
             return (
                 f"{self.name}: {self.size:,} configurations, of which the best is told"
@@ -190,7 +215,17 @@ class Dictionaries:
     @property
     def searches(self) -> list[Dictionary]:
         """Searches: the dictionaries that have members."""
-        return [each for each in self if not each.is_last]
+        return [each for each in self if not each.is_last and not each.is_declared]
+
+    @property
+    def declarations(self) -> list[Dictionary]:
+        """What was declared after answers, in order."""
+        return [each for each in self if each.is_declared]
+
+    def declared(self, schema: Schema) -> Schema:
+        """The schema of the opening with all that was declared since."""
+        last = self.declarations[-1:]
+        return schema_with(schema, last[0].added) if last else schema
 
     @property
     def mechanisms(self) -> list[Mechanism]:
@@ -210,10 +245,12 @@ class Dictionaries:
         self, new: Dictionary, terms: Terms, account: Account, attached: Attachments
     ) -> tuple[Dictionaries, Account]:
         """Dictionaries with one more, and the account after it; its stake must follow from it."""
-        if account.closed or self.clash(new.name) or new.columns != len(attached.columns):
+        is_free = new.is_declared and new.share == 0.0
+        closed = account.closed is not None and not is_free
+        if closed or self.clash(new.name) or new.columns != len(attached.columns):
             raise LedgerTampered(f"the ledger cannot open {new.name!r} now, as it says it was.")
         every = Dictionaries({**self.named, new.name: new})
-        if new.tells_winner:
+        if new.tells_winner or is_free:
             return every, account
         try:
             stake = stake_in(terms, account, new.share)
@@ -230,6 +267,16 @@ class Dictionaries:
         if new.is_last:
             later = replace(later, closed=Closed(new.at, "a last look was taken"))
         return every, later
+
+
+def schema_with(schema: Schema, added: Mapping[str, Any] | None) -> Schema:
+    """A schema with what was declared later, as `Dictionary.added` has it."""
+    return schema.declare(Schema.from_dict({"types": schema.to_dict()["types"], **(added or {})}))
+
+
+def _in_words(added: Mapping[str, Any]) -> str:
+    """What was added, by the columns and texts that it is of."""
+    return "; ".join(f"{what} of {', '.join(sorted(of))}" for what, of in added.items() if of)
 
 
 def late_question(
@@ -331,7 +378,7 @@ def offered_again(
         return _candidates_again(dictionary, transcript, offer)
     member: str | None = None if offer.extra is None else offer.extra.get("member")
     is_member = member in attached and dictionary.member_of(member or "") is not None
-    if is_member is dictionary.is_last:
+    if is_member is (dictionary.is_last or dictionary.is_declared):
         raise InvalidQuestion("The text in the ledger is about no member of its search.")
     late = late_question(dictionary, transcript.opening, attached, offer.question, member)
     if late.text != offer.question:
@@ -366,15 +413,16 @@ def _schema(
 ) -> Schema:
     """The columns that were there when it was opened, and the member's, by the search's name."""
     before = Attachments(dict(islice(attached.items(), dictionary.columns)))
-    schema = before.beside(opening.schema)
+    own = opening.schema
+    schema = before.beside(own if dictionary.added is None else schema_with(own, dictionary.added))
     if member is None:
         return schema
-    own = attached[member]
-    new = own.column not in schema.types
+    brought = attached[member]
+    new = brought.column not in schema.types
     return schema.with_columns(
-        {own.column: own.type} if new else {},
-        {own.column: own.bounds} if new and own.bounds is not None else {},
-        {dictionary.name: own.column},
+        {brought.column: brought.type} if new else {},
+        {brought.column: brought.bounds} if new and brought.bounds is not None else {},
+        {dictionary.name: brought.column},
     )
 
 

@@ -16,6 +16,9 @@
   ended by it, and it is written in one commit with the reservation of its batch.
 * ``winner/1``: a search space of which only the best configuration is told: its name, how many it
   has and the question that they are compared by. It takes no part of the failure probability.
+* ``declared/1``: ranges, values, outcomes and the like that were declared after answers: all since
+  the opening, with the part of the failure probability that texts about them have, or none.
+* ``reopen/1``: the opening with another plan for the ledger's own questions, before any was asked.
 * ``search/1``: a search space, opened before means of numbers kept to a planned half-width.
 * ``final/1``: a last look, taken before means of numbers kept to a planned half-width.
 * ``reveal/1``: the exact value of one statistic is shown, by an offer of its own. Asks and checks

@@ -14,7 +14,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, TypeVar
 
 from holdfast.errors import HoldfastError
 from holdfast.ledger.composites import Followed, restated
@@ -28,7 +28,7 @@ from holdfast.statistics.description import (
     DescribedParts,
     DescribedQuestion,
     described,
-    reads_as_written,
+    event_text,
     truth_of,
 )
 from holdfast.statistics.entry import Bound, Table
@@ -49,6 +49,7 @@ from holdfast.theory.base.safeside import float_above, float_below
 
 __all__ = ["Implications", "Implied", "NamedLooks", "ReleasedLooks", "intersected"]
 
+_T = TypeVar("_T")
 _TELLING = ("answered", "confirmed", "shown")  # the statuses of looks that say something
 _DIFFERENCE = "difference("  # how the text of one begins
 
@@ -225,13 +226,20 @@ class Implications:
     ground: Ground | None
     table: Callable[[], Table]  # with the columns that were attached so far
     _described: dict[str, DescribedQuestion | None] = field(default_factory=dict)
+    _events: dict[str, str | None] = field(default_factory=dict)
 
     def of(
-        self, question: Bound, released: ReleasedLooks, *, chained: bool = True
+        self,
+        question: Bound,
+        released: ReleasedLooks,
+        *,
+        chained: bool = True,
+        claimed: bool = True,
     ) -> Implied | None:
         """What is implied of a question; None where nothing was released that says something.
 
-        Only if it is `chained` are all looks read, for differences that follow from others.
+        Only if it is `chained` are all looks read, for differences that follow from others, and
+        only if it is `claimed` the shares of its conditions.
         """
         question = _plain(question)
         trial = self.ground is not None and self.ground.arms is not None
@@ -244,7 +252,7 @@ class Implications:
         sides = _sides(question)
         if sides is not None:
             sources.append(_apart(*(self._part(side, released) for side in sides)))
-        junction = _junction(question)
+        junction = _junction(question) if claimed else None
         if junction is not None:
             op, shares = junction
             sources.append(_joined(op, [self._part(share, released) for share in shares]))
@@ -277,26 +285,33 @@ class Implications:
     def _looks(self, question: Bound, released: ReleasedLooks) -> list[Recorded]:
         """The looks at a question, and what those at its event say of it."""
         looks = [look for text in _texts(question) for look in released.looks_at(text)]
-        form = self._with_rule(question.text) if released.describes else None
-        if form is not None and form.event is not None:
-            others = [
-                each for each in released.looks_at_event(form.event) if each.question != form.text
-            ]
+        event = self._event(question.text) if released.describes else None
+        others = () if event is None else released.looks_at_event(event)
+        others = [each for each in others if each.question != question.text]
+        form = self._with_rule(question.text) if others else None  # which takes long to find
+        if form is not None:
             looks += [each for each in (restated(look, form) for look in others) if each]
         return looks
+
+    def _event(self, text: str) -> str | None:
+        """The event that a question rests on, if it has a description."""
+        if text not in self._events:
+            self._events[text] = self._of_text(text, lambda question, _: event_text(question))
+        return self._events[text]
 
     def _with_rule(self, text: str) -> DescribedQuestion | None:
         """The question with the rule of its description, if it has one."""
         if text not in self._described:
-            self._described[text] = self._read(text)
+            self._described[text] = self._of_text(text, described)
         return self._described[text]
 
-    def _read(self, text: str) -> DescribedQuestion | None:
+    def _of_text(self, text: str, find: Callable[[Bound, Ground], _T | None]) -> _T | None:
+        """What is found of the question that a text says; None where it does not say all of it."""
         if self.ground is None:
             return None
         try:
-            readable = reads_as_written(text, self.ground)
-            return described(self.ground.prior.read(text), self.ground) if readable else None
+            question = self.ground.prior.read(text)
+            return find(question, self.ground) if question.text == text else None
         except HoldfastError:  # it has no description
             return None
 

@@ -1,4 +1,8 @@
-"""The opening of a ledger: what was declared, and what the table was."""
+"""The opening of a ledger: what was declared, and what the table was.
+
+Until something was asked it can be planned anew: how many questions, how wide, by which mechanism.
+What is declared of columns is added (`ledger.dictionaries`).
+"""
 
 from __future__ import annotations
 
@@ -14,7 +18,11 @@ from holdfast.mechanisms.terms import Terms
 from holdfast.question.columns import Schema
 from holdfast.statistics.entry import Table
 
-__all__ = ["Opening"]
+__all__ = ["REOPEN", "Opening"]
+
+REOPEN = "reopen/1"
+# What the ledger's own questions are planned by.
+_PLANNED = ("at", "tolerance", "questions", "surprises", "candidates", "reveal_share", "mechanism")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,3 +75,20 @@ class Opening:
     def table(self) -> Table:
         """Public facts of the table."""
         return Table(self.schema, self.terms.design)
+
+    def reopening(self) -> dict[str, Any]:
+        """The entry that plans a ledger anew."""
+        return {**self.body(), "kind": REOPEN}
+
+    def may_become(self, other: Opening) -> bool:
+        """Whether another opening may take the place of this one, before anything is asked.
+
+        Which columns miss values was looked up meanwhile, and is counted in what the ledger's own
+        questions have left. So these may be planned anew; the dictionary of described ones, and all
+        that their levels rest on, was there before the look, and stays.
+        """
+        own, others = (
+            {name: value for name, value in each.body().items() if name not in _PLANNED}
+            for each in (self, other)
+        )
+        return own == others

@@ -43,7 +43,7 @@ from holdfast.ledger.entries import (
     require_settled,
 )
 from holdfast.ledger.limits import alike
-from holdfast.ledger.opening import Opening
+from holdfast.ledger.opening import REOPEN, Opening
 from holdfast.ledger.untried import UNTRIED, Untried
 from holdfast.mechanisms.catalogue import built, claiming
 from holdfast.mechanisms.claims import CHECKS, GATES
@@ -55,6 +55,7 @@ from holdfast.statistics.description import columns_read
 from holdfast.statistics.entry import Table
 from holdfast.statistics.mean import known_variance
 from holdfast.statistics.statistic import Statistic
+from holdfast.theory.leakage.nats import LeakageAccount
 
 __all__ = [
     "CHECKPOINT",
@@ -155,7 +156,7 @@ def checkpoint_of(stored: StoredCheckpoint) -> dict[str, Any] | None:
         if body["kind"] != CHECKPOINT:
             return None
         names = ("kind", "count", "head", "first", "lines", "account", "attached", "dictionaries")
-        return {name: body[name] for name in names}
+        return {**{name: body[name] for name in names}, "opening": body.get("opening")}
 
 
 def look_at(
@@ -215,6 +216,7 @@ class Transcript:
 
     # The opening entry sets these.
     opening: Opening
+    _opened: Opening  # as the first entry has it; it may be declared anew
     terms: Terms
     mechanism: Mechanism  # the one that answers questions without a guess
 
@@ -267,6 +269,8 @@ class Transcript:
             raise LedgerTampered(f"entry 1 of the ledger is not that of its checkpoint. {RESTORE}")
         with reading_entry("the checkpoint"):
             self._apply(1, json.loads(text), hashed)
+            if body["opening"] is not None:
+                self._declare(Opening.read(body["opening"]))
             self.account = Account.from_dict(body["account"])
             self.attached = Attachments.read(body["attached"], self.opening.schema.types)
             self.dictionaries = Dictionaries.read(body["dictionaries"])
@@ -296,6 +300,7 @@ class Transcript:
             "account": self.account.to_dict(),
             "attached": self.attached.bodies(),
             "dictionaries": self.dictionaries.bodies(),
+            "opening": None if self._opened is self.opening else self.opening.body(),
         }
 
     def filing(self, body: Mapping[str, Any]) -> list[Filed]:
@@ -432,9 +437,10 @@ class Transcript:
 
     @property
     def table(self) -> Table:
-        """Public facts of the table, with the columns that were attached."""
+        """Public facts of the table, with what was declared and attached since."""
         table = self.opening.table
-        return Table(self.attached.beside(table.schema), table.design)
+        schema = self.dictionaries.declared(table.schema)
+        return Table(self.attached.beside(schema), table.design)
 
     @property
     def mechanisms(self) -> Mapping[str, Mechanism]:
@@ -465,6 +471,8 @@ class Transcript:
         match body["kind"]:
             case "open/3":
                 self._open(seq, body, receipt)
+            case kind if kind == REOPEN:
+                self._reopen(seq, Opening.read(body))
             case "reserve/2":
                 self._reserve(seq, body)
             case "settle/2":
@@ -481,7 +489,7 @@ class Transcript:
             case kind if kind == UNTRIED:
                 require_settled(self.pending, seq, "lists a gate that was not tried")
                 self.account = Untried.read(body).entered(self.account)
-            case "search/1" | "final/1" | "search/2" | "final/2" | "winner/1":
+            case "search/1" | "final/1" | "search/2" | "final/2" | "winner/1" | "declared/1":
                 self._open_late(seq, body)
             case kind:
                 raise LedgerTampered(
@@ -493,7 +501,29 @@ class Transcript:
         if "opening" in vars(self):
             raise LedgerTampered(f"entry {seq} of the ledger opens it a second time.")
         self._first = receipt
-        self.opening = opening = Opening.read(body)
+        self._opened = opening = Opening.read(body)
+        self._declare(opening)
+
+    @property
+    def is_unasked(self) -> bool:
+        """Whether nothing was asked, attached, searched or ended so far; declared it may be."""
+        account = replace(self.account, log_kept=0.0, leakage=LeakageAccount())
+        others = len(self.dictionaries.named) - len(self.dictionaries.declarations)
+        touched = (self.pending, self.attached.columns, others, self._numbered, self.account.nats)
+        return account == Account() and not any(touched)
+
+    @property
+    def is_untouched(self) -> bool:
+        """Whether nothing was declared, either."""
+        return self.is_unasked and not self.dictionaries.named
+
+    def _reopen(self, seq: int, opening: Opening) -> None:
+        if not self.is_untouched or not self.opening.may_become(opening):
+            raise LedgerTampered(f"entry {seq} of the ledger plans anew what was in use.")
+        self._declare(opening)
+
+    def _declare(self, opening: Opening) -> None:
+        self.opening = opening
         self.terms = opening.terms
         self.checker = claiming(opening.mechanism, opening.terms, CHECKS)
         self.gate = claiming(opening.mechanism, opening.terms, GATES)

@@ -120,9 +120,10 @@ def _require_share(described: Describing, share: float) -> None:
 
 
 # Of new ledgers. 2: differences of two groups' shares by the law of both counts, and arms of a
-# design by one bet. 3: means of alike rows by bets in an order too. A better rule of an event that
-# has one gets the next number.
-RULES = 3
+# design by one bet. 3: means of alike rows by bets in an order too. 4: differences of groups whose
+# rows are in units by one bet on units. A better rule of an event that has one gets the next
+# number.
+RULES = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -417,7 +418,7 @@ class Declarations:
         design: Design,
         described: Describing = "exact",
         randomised: Randomised | None = None,
-        looked_up: tuple[int, int] = (0, 0),
+        looked_up: tuple[int, int] | None = (0, 0),
     ) -> Terms:
         """The terms on a table with this sampling, design, drawing of arms and missing values; a
         half-width that was left open is still to be planned. `described` is how, if that was left

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import math
 import re
@@ -43,6 +44,7 @@ from holdfast.statistics.bind import TABLES
 from holdfast.wording import plural
 
 __all__ = [
+    "PLAIN_DEPENDENCIES",
     "AsAnyone",
     "AsCustodian",
     "Asker",
@@ -224,9 +226,19 @@ class Caller:
         if token.share is not None:
             budget = await self.served.read(lambda holdout: holdout.budget)
             pool = Pool(budget, token.share)
-        charged = await run_in(
-            TOKENS, lambda: tokens.charge(token, call, price, None if pool is None else pool.covers)
+        charging = TOKENS.submit(
+            tokens.charge, token, call, price, None if pool is None else pool.covers
         )
+
+        def withdraw() -> None:
+            if not charging.cancelled() and charging.result() == "now":
+                tokens.settle(token, call, FREE)
+
+        try:
+            charged = await asyncio.wrap_future(charging)
+        except asyncio.CancelledError:  # the charge may have been written, and nobody heard of it
+            TOKENS.submit(withdraw)
+            raise
         if charged == "over":
             reply = await stored_reply()
             if reply is None:
@@ -242,8 +254,7 @@ class Caller:
                 await run_in(TOKENS, lambda: tokens.settle(token, call, FREE))
             raise
         except Withdrawn:
-            if charged == "now":  # nobody waits here for that, either
-                TOKENS.submit(tokens.settle, token, call, FREE)
+            TOKENS.submit(withdraw)  # nobody waits here for that, either
             raise
         reserved = price if charged == "now" else tokens.counted(token, call)
         took = settled(reply, reserved)
@@ -365,6 +376,39 @@ async def _caller(request: Request, dataset: _Name, shown: _Shown) -> Caller:
     _require_role(token, *_ASKING)
     return Caller(service, token, service.served(dataset, token))
 
+
+def _token(request: Request) -> Token:
+    """Whose token a request shows, without FastAPI."""
+    scheme, _, text = request.headers.get("authorization", "").partition(" ")
+    shown = scheme.lower() == "bearer" and text
+    credentials = HTTPAuthorizationCredentials(scheme=scheme, credentials=text) if shown else None
+    return _known(request, credentials)
+
+
+def _plain_custodian(request: Request) -> Token:
+    token = _token(request)
+    _require_role(token, "custodian")
+    return token
+
+
+def _plain_dataset(request: Request) -> Served:
+    return service_of(request).served(request.path_params["dataset"], _token(request))
+
+
+def _plain_caller(request: Request) -> Caller:
+    service, token = service_of(request), _token(request)
+    _require_role(token, *_ASKING)
+    return Caller(service, token, service.served(request.path_params["dataset"], token))
+
+
+# The same dependencies, for routes that read their arguments by themselves.
+PLAIN_DEPENDENCIES: Mapping[Any, Callable[[Request], Any]] = {
+    _serving: service_of,
+    _anyone: _token,
+    _custodian: _plain_custodian,
+    _dataset: _plain_dataset,
+    _caller: _plain_caller,
+}
 
 AsAnyone = Annotated[Token, Depends(_anyone)]
 # OpenAPI names the roles that an operation is for as scopes of its token.

@@ -324,7 +324,7 @@ class Builder:
 
     # Changing -------------------------------------------------------------------------------------
 
-    def chosen(self, choice: str, draft: Draft | None) -> Draft:
+    def with_choice(self, choice: str, draft: Draft | None) -> Draft:
         """A statistic with the columns that were there before, as far as they go there."""
         before = [] if draft is None else [self._column_of(each) for each in draft.slots]
         columns = [each for each in before if each is not None]
@@ -340,7 +340,7 @@ class Builder:
 
     def example(self, statistic: str) -> str:
         """A question with a statistic about columns of this table."""
-        return self.chosen("groups" if statistic == "difference" else statistic, None).text
+        return self.with_choice("groups" if statistic == "difference" else statistic, None).text
 
     def _column_of(self, text: str) -> PublicColumn | None:
         """The column that a slot is about."""
@@ -394,7 +394,7 @@ class Builder:
         others += [replace(first, operator="<=")] if column.type in _NUMBERS else []
         return list(dict.fromkeys(each.text(self.columns) for each in (first, *others)))
 
-    def changed(self, draft: Draft, place: str, make: Callable[[str], str]) -> Draft:
+    def with_text(self, draft: Draft, place: str, make: Callable[[str], str]) -> Draft:
         """A draft with another text in one place: `slot 0`, or `where 1`."""
         part, number = place.split()
         texts = list(draft.where if part == "where" else draft.slots)
@@ -403,25 +403,25 @@ class Builder:
             return replace(draft, where=tuple(texts))
         return replace(draft, slots=tuple(texts))
 
-    def picked(self, text: str, pick: str, caret: int | None = None) -> str:
+    def after_click(self, text: str, pick: str, caret: int | None = None) -> str:
         """The question after a click; what cannot be done to it leaves it as it is."""
         draft = self.read(text)
         verb, _, rest = pick.partition(" ")
         match verb:
             case "choose" if rest in _COMMON or rest in STATISTICS:
-                return self.chosen(rest, draft).text
+                return self.with_choice(rest, draft).text
             case "example" if rest in STATISTICS:
                 return self.example(rest)
             case "complete":
                 texts = {each.word: each.text for each in self.completions(text, caret)}
                 return texts.get(rest, text)
-        changed = None if draft is None else self._clicked(draft, verb, rest)
+        changed = None if draft is None else self._changed_by_click(draft, verb, rest)
         return text if changed is None else changed.text
 
-    def _clicked(self, draft: Draft, verb: str, rest: str) -> Draft | None:
+    def _changed_by_click(self, draft: Draft, verb: str, rest: str) -> Draft | None:
         """A draft after a click on a column, or on a condition to drop."""
-        if verb == "drop" and rest.isdigit():
-            others = [each for place, each in enumerate(draft.where) if place != int(rest)]
+        if verb == "drop":
+            others = [each for place, each in enumerate(draft.where) if str(place) != rest]
             return replace(draft, where=tuple(others))
         place, _, name = rest.partition(": ") if verb == "column" else ("", "", rest)
         column = self.columns.get(name)
@@ -438,15 +438,15 @@ class Builder:
             case "column":
                 slot = dict(self._places(draft)).get(place)
                 fits = slot is not None and column.has(slot.kind)
-                return self._moved(draft, place, slot, column) if slot and fits else None
+                return self._with_column(draft, place, slot, column) if slot and fits else None
         return None
 
-    def _moved(self, draft: Draft, place: str, slot: _Slot, column: PublicColumn) -> Draft:
+    def _with_column(self, draft: Draft, place: str, slot: _Slot, column: PublicColumn) -> Draft:
         """A slot about another column; two groups are of one column."""
         text = self._texts(column, slot.kind)[0]
         if slot.kind == "group":
             return replace(draft, slots=(draft.slots[0], *self._two_groups(text)))
-        return self.changed(draft, place, lambda _: text)
+        return self.with_text(draft, place, lambda _: text)
 
     def _two_groups(self, text: str) -> tuple[str, str]:
         """The group of a condition, and another one of the same column."""
@@ -468,7 +468,7 @@ class Builder:
         for place, slot in self._places(draft):
             change = self._change(slot, fields, place)
             if change is not None:
-                draft = self.changed(draft, place, change)
+                draft = self.with_text(draft, place, change)
         return draft.text
 
     def _change(
@@ -499,7 +499,7 @@ class Builder:
 
     # Offering -------------------------------------------------------------------------------------
 
-    def offered(self, text: str) -> dict[str, Any]:
+    def controls(self, text: str) -> dict[str, Any]:
         """What a page offers to click, as plain values."""
         draft = self.read(text)
         choices = [

@@ -11,8 +11,9 @@ import asyncio
 import logging
 import threading
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, TypeVar
@@ -41,7 +42,7 @@ from holdfast.service.folder import Folder, Settings
 from holdfast.service.logs import log_failure
 from holdfast.service.metrics import Metrics
 from holdfast.service.pacing import Attempts
-from holdfast.service.problems import rejection
+from holdfast.service.problems import JsonReply, rejection
 from holdfast.service.tokens import Token, TokenStore
 from holdfast.statistics.bind import Question, question_of
 from holdfast.statistics.entry import Better, TableCall
@@ -96,6 +97,8 @@ AskingVerb: TypeAlias = Literal["ask", "check", "gate"]
 DatasetKind: TypeAlias = Literal["table", "board", "gate"]
 Reply: TypeAlias = Answer | Groups | Distribution
 _MOST_TOGETHER = 256
+_MOST_WRITTEN = 64  # replies that are kept as they were written
+_MOMENT = 0.002  # seconds that a batch waits for others
 # What is wrong with a call, and not with the files: the holdout is as good as before.
 FAULTS_OF_CALLS = (InvalidArgument, InvalidQuestion, LedgerBusy, Refused)
 
@@ -198,12 +201,12 @@ def _no_rows(_: Any) -> Sample:
     raise InvalidArgument("a guess that is sent is a number.")
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Call:
     """A call on its way, and whoever waits for it."""
 
     asking: Asking
-    told: Future[Reply] = field(default_factory=Future)
+    told: asyncio.Future[Reply]
 
 
 class Served:
@@ -216,21 +219,36 @@ class Served:
         self._asker = ThreadPoolExecutor(1, f"{home.stem} asks")
         self._reader = ThreadPoolExecutor(1, f"{home.stem} reads")
         self._guard = threading.Lock()
+        self._arrived = threading.Condition(self._guard)
         self._waiting: list[_Call] = []
+        self._has_turn = False  # whether the asker is to answer those who wait
+        self._last, self._together = 0, 1  # calls of the last batch, and those to wait for
         self._with_rows: Holdout | None = None  # of the asker alone
         self._rowless: Holdout | None = None  # of the reader alone
         self._kind: DatasetKind | None = None  # once it is known
+        self._written: dict[Hashable, tuple[object, bytes]] = {}  # of the reader alone
 
     async def answer(self, asking: Asking) -> Reply:
         """Ask a question, with whatever else waits."""
-        call = _Call(asking)
+        call = _Call(asking, asyncio.get_running_loop().create_future())
         with self._guard:
             if len(self._waiting) >= self._most_waiting:
                 raise LedgerBusy("too many wait for this data set.")
             self._waiting.append(call)
             self._metrics.waiting(self.name, len(self._waiting))
-        self._asker.submit(self._answer_waiting)
-        return await _awaited(call.told)
+            idle, self._has_turn = not self._has_turn, True
+            if len(self._waiting) >= self._together:
+                self._arrived.notify()
+        if idle:
+            self._asker.submit(self._answer_waiting)
+        try:
+            return await call.told
+        except asyncio.CancelledError:
+            with self._guard:
+                if call not in self._waiting:
+                    raise  # it was begun, and is finished
+                self._waiting.remove(call)
+            raise Withdrawn from None
 
     async def known(self, use: Callable[[Holdout], _T]) -> _T | None:
         """What takes no look at the rows; None if it takes one."""
@@ -267,6 +285,19 @@ class Served:
 
         return await run_in(self._reader, used)
 
+    def written_once(self, source: object, key: Hashable, tell: Callable[[], Any]) -> bytes:
+        """JSON of what is told of a budget or a view of the ledger, which is for `read` to use.
+
+        It is written again when `source` is another object, as it is after every new entry.
+        """
+        known, text = self._written.get(key, (None, b""))
+        if known is not source:
+            if known is not None or len(self._written) >= _MOST_WRITTEN:
+                self._written.clear()  # which holds what is out of date
+            text = bytes(JsonReply(tell()).body)
+            self._written[key] = source, text
+        return text
+
     async def kind(self) -> DatasetKind:
         """What it is for, which it was from the beginning."""
         if self._kind is not None:
@@ -289,26 +320,41 @@ class Served:
     # In the asker's thread ------------------------------------------------------------------------
 
     def _answer_waiting(self) -> None:
+        """Answer those who wait, in one batch; who comes meanwhile has the next turn."""
         calls = self._taken()
-        if not calls:
-            return  # an earlier turn took it along
+        if calls:  # who waited may have cancelled
+            self._answer(calls)
+        with self._guard:
+            self._has_turn = more = bool(self._waiting)
+        if not more:
+            return
+        try:
+            self._asker.submit(self._answer_waiting)  # after whatever else waits for this thread
+        except RuntimeError:  # which takes nothing more, at the end
+            self._answer_waiting()
+
+    def _answer(self, calls: Sequence[_Call]) -> None:
         try:
             replies = self._used(lambda holdout: _put_together(holdout, calls))
         except Exception as error:
             replies = [error] * len(calls)
-        for call, reply in zip(calls, replies, strict=True):
+        for reply in replies:
             self._let_go_after(reply)
-            if isinstance(reply, Exception):
-                call.told.set_exception(reply)
-            else:
-                call.told.set_result(reply)
+        told = list(zip(calls, replies, strict=True))
+        for loop in {call.told.get_loop() for call in calls}:  # there is one; woken once
+            with suppress(RuntimeError):  # it is closed: nobody waits
+                loop.call_soon_threadsafe(_tell, loop, told)
 
     def _taken(self) -> list[_Call]:
         """Those that wait, but only the first of each key: the others are told what it is told.
 
-        Who is left has a turn of their own: there is one for every call that waits.
+        To answer several costs little more than one, and who was answered lately may come again at
+        nearly one time: a batch waits for those of the last two, for a moment.
         """
         with self._guard:
+            everybody = self._arrived.wait_for(
+                lambda: len(self._waiting) >= self._together, _MOMENT
+            )
             batch: list[_Call] = []
             waiting: list[_Call] = []
             keys: set[str] = set()
@@ -317,9 +363,10 @@ class Served:
                 late = len(batch) >= _MOST_TOGETHER or key in keys
                 (waiting if late else batch).append(call)
                 keys |= set() if key is None else {key}
-            self._waiting = waiting
+            grown = self._last if everybody and len(batch) > 1 else 0
+            self._waiting, self._last, self._together = waiting, len(batch), len(batch) + grown
             self._metrics.waiting(self.name, len(waiting))
-        return [call for call in batch if call.told.set_running_or_notify_cancel()]
+        return batch
 
     def _used(self, use: Callable[[Holdout], _T]) -> _T:
         if self._with_rows is None:
@@ -349,6 +396,17 @@ class Served:
         if self._with_rows is not None:
             self._with_rows.close()
             self._with_rows = None
+
+
+def _tell(loop: asyncio.AbstractEventLoop, told: Sequence[tuple[_Call, Reply | Exception]]) -> None:
+    """Tell each who waits in this event loop what their call came to."""
+    for call, reply in told:
+        if call.told.get_loop() is not loop or call.told.done():
+            continue
+        if isinstance(reply, Exception):
+            call.told.set_exception(reply)
+        else:
+            call.told.set_result(reply)
 
 
 def dataset_kind(holdout: Holdout) -> DatasetKind:

@@ -69,6 +69,7 @@ from holdfast.service.replies import (
     TokensReply,
     file_reply,
 )
+from holdfast.service.routes import PlainRoute
 from holdfast.service.tokens import Token, expiry_of, said_digest
 from holdfast.service.uploads import Upload
 from holdfast.service.wire import (
@@ -96,7 +97,8 @@ from holdfast.statistics.bind import question_of
 __all__ = ["SubmissionBody", "UploadedFile", "board_rest", "custody", "rest", "standings_told"]
 
 
-rest = APIRouter(prefix="/api/v1", responses=problems(400, 401, 403, 404, 422, 429, 503))
+_PROBLEMS = problems(400, 401, 403, 404, 422, 429, 503)
+rest = APIRouter(prefix="/api/v1", responses=_PROBLEMS, route_class=PlainRoute)
 _ASKS = problems(409, 410, 413)
 _Details = Annotated[
     bool, Query(description="With what a client needs to make the same Answer of it.")
@@ -215,9 +217,17 @@ _route("cost", cost, CostBody, response_model=CostReply, responses=problems(409,
 @rest.get("/datasets/{dataset}/budget", tags=["data sets"], response_model=BudgetReply)
 async def budget(served: Dataset, details: _Details = False) -> Any:
     """What is left, after everything that anybody has asked, and what is promised."""
-    remaining = await served.read(lambda holdout: holdout.budget)
-    more = {"details": carried_budget(remaining)} if details else {}
-    return JsonReply({**remaining.to_dict(), "text": str(remaining), **more})
+
+    def told(holdout: Holdout) -> bytes:
+        remaining = holdout.budget
+        more = {"details": carried_budget(remaining)} if details else {}
+        return served.written_once(
+            remaining,
+            ("budget", details),
+            lambda: {**remaining.to_dict(), "text": str(remaining), **more},
+        )
+
+    return Response(await served.read(told), media_type=JsonReply.media_type)
 
 
 @rest.get("/datasets/{dataset}/ledger", tags=["data sets"], response_model=LedgerReply)
@@ -230,8 +240,7 @@ async def ledger(
 ) -> Any:
     """What was asked and answered, line by line; `next` is the `after` of the next page."""
 
-    def page(holdout: Holdout) -> dict[str, Any]:
-        view = holdout.ledger
+    def page(holdout: Holdout, view: LedgerView) -> dict[str, Any]:
         found = view.page(after, limit + 1)  # one more, if there is one
         shown, more = found.page(after, limit), len(found) > limit
         visible = ledger_told(shown.to_dicts(), token, holdout)
@@ -243,7 +252,11 @@ async def ledger(
             **veil_for(token, holdout).over(carried),
         }
 
-    return JsonReply(await served.read(page))
+    def told(holdout: Holdout) -> bytes:
+        view, key = holdout.ledger, ("ledger", after, limit, details, token.role == "viewer")
+        return served.written_once(view, key, lambda: page(holdout, view))
+
+    return Response(await served.read(told), media_type=JsonReply.media_type)
 
 
 @rest.get(
@@ -309,7 +322,7 @@ def _carried(page: LedgerView, token: Token) -> dict[str, Any]:
 # REST: what custodians do, and the columns that analysts bring, under /api/v1.
 
 
-custody = APIRouter(prefix="/api/v1", responses=problems(400, 401, 403, 404, 422, 429, 503))
+custody = APIRouter(prefix="/api/v1", responses=_PROBLEMS, route_class=PlainRoute)
 _ColumnBody = Annotated[ColumnBody, Depends(long_body(ColumnBody))]
 # What an audit finds wrong with the data may name the files it is in.
 _OTHER_DATA = (
@@ -531,7 +544,7 @@ def _require_own(which: str, service: Service, token: Token) -> None:
 # is not looked at again, and does not count again.
 
 
-board_rest = APIRouter(prefix="/api/v1", responses=problems(400, 401, 403, 404, 422, 429, 503))
+board_rest = APIRouter(prefix="/api/v1", responses=_PROBLEMS, route_class=PlainRoute)
 _LOOKS = problems(409, 410, 413)
 _Number = Annotated[float | None, Field(allow_inf_nan=False)]
 

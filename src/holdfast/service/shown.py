@@ -29,7 +29,7 @@ __all__ = [
     "board_shown",
     "comparison_shown",
     "decision_of",
-    "folded",
+    "fold_tables",
     "gate_shown",
     "groups_drawn",
     "line_of",
@@ -312,7 +312,7 @@ def _line(line: Recorded, facts: Mapping[str, Any], holdout: Holdout) -> dict[st
     }
 
 
-def folded(lines: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+def fold_tables(lines: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
     """Lines in their order, those of one table under its name and over one axis."""
     for (table, at), group in groupby(lines, key=lambda line: (line["table"], line["at"])):
         members = list(group)
@@ -386,7 +386,7 @@ def gate_shown(holdout: Holdout, reader: Token) -> dict[str, Any]:
             if incumbent is not None
         ],
         "lines": (lines := lines_shown(holdout, reader, _COMPARED, gates=True)),
-        "folds": list(folded(lines)),
+        "folds": list(fold_tables(lines)),
         "steps": _steps(lines[:_STEPS][::-1]),
         "promise": overview_shown(holdout)["promise"],
     }

@@ -39,7 +39,7 @@ from holdfast.service.shown import (
     SHOWN,
     comparison_shown,
     decision_of,
-    folded,
+    fold_tables,
     groups_drawn,
     line_of,
     lines_shown,
@@ -104,8 +104,8 @@ async def put(
         if question == built:
             fields = {name: str(value) for name, value in (await request.form()).items()}
             form["question"] = builder.with_fields(question, fields)
-        place = int(caret) if caret.isdecimal() else None
-        form["question"] = builder.picked(form["question"], pick, place)
+        place = int(caret[:6]) if caret.isdecimal() else None
+        form["question"] = builder.after_click(form["question"], pick, place)
         if pick or do != "ask":
             draft = do == "draft" or bool(pick)
             facts = await _priced(dataset, service, session, form, draft=draft)
@@ -114,7 +114,7 @@ async def put(
             caller = Caller(service, session.token, served)
             asking = _asking(form, session, caller.own(key or None))
             reply = await caller.answer(asking, typed_count("accept_cost", accept_cost))
-            facts["reply"] = _drawn(reply)
+            facts["reply"] = _reply_facts(reply)
             form["key"] = ""
     except (HoldfastError, Rejected) as error:
         facts["problem"] = problem_of(error)
@@ -167,9 +167,9 @@ async def _workbench(
         kind=await served.kind(),
         facts=facts,
         form=fields,
-        builder=builder.offered(fields["question"]),
+        builder=builder.controls(fields["question"]),
         examples=builder.examples,
-        lines=list(folded(lines))[:_NEWEST],
+        lines=list(fold_tables(lines))[:_NEWEST],
         count=count,
         **{**blank, "completions": [], **outcome},
     )
@@ -199,7 +199,7 @@ def _asking(form: Mapping[str, str], session: PageSession, key: str | None) -> A
     )
 
 
-def _drawn(reply: Reply) -> dict[str, Any]:
+def _reply_facts(reply: Reply) -> dict[str, Any]:
     """A reply as a page shows it: one answer, or a table of them over one axis."""
     if not isinstance(reply, Answer):
         together = reply.answers[0][1].left.together

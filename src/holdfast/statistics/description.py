@@ -53,6 +53,7 @@ __all__ = [
     "described",
     "described_again",
     "described_answer",
+    "event_text",
     "is_at_the_floor",
     "method_of",
     "reads_as_written",
@@ -222,6 +223,16 @@ def described(question: Bound, ground: Ground) -> DescribedQuestion | None:
     return DescribedQuestion(
         question, look, bits, main.turned, tuple(columns), main.part.text, planned=planned
     )
+
+
+def event_text(question: Bound) -> str | None:
+    """The event that the rule of a question would be about; None if it has no description."""
+    if type(question) not in DESCRIPTIONS:
+        return None
+    try:
+        return parts_of(question)[0].part.text
+    except NotDescribed:
+        return None
 
 
 def described_again(text: str, ground: Ground | None) -> DescribedQuestion:

@@ -24,6 +24,7 @@ from holdfast.statistics.grid_rules import (
     apart_look,
     arms_look,
     unit_mean,
+    units_look,
     unlike_group_mean,
 )
 from holdfast.statistics.mean import expression_of, within_group
@@ -40,6 +41,7 @@ from holdfast.statistics.rule import (
     counts,
     group_of_rows,
     own_rows,
+    register_rule,
 )
 from holdfast.statistics.spelling import counted_value
 from holdfast.statistics.statistic import ConcentratedMean
@@ -133,6 +135,7 @@ class StepWindow:
         return Told(value, Interval(max(0.0, low), min(1.0, high)), (rows, rows))
 
 
+@register_rule
 @dataclass(frozen=True, slots=True)
 class MeanRule:
     """The mean of a bounded value over `rows` rows, alike or not."""
@@ -160,6 +163,7 @@ class MeanRule:
         return seen(_by_bets(histogram, contained_levels(self.log_p)[0], seen))
 
 
+@register_rule
 @dataclass(frozen=True, slots=True)
 class ContainedMean:
     """The mean of a bounded value over `rows` rows, never wider than was planned.
@@ -194,6 +198,7 @@ class ContainedMean:
         return seen(_by_bets(histogram, self._log_half, seen))
 
 
+@register_rule
 @dataclass(frozen=True, slots=True)
 class GroupMeanRule:
     """The mean inside a group of alike rows, and its size, as `GroupSizes` tells it."""
@@ -231,6 +236,7 @@ class GroupMeanRule:
         return GroupSizes(self.rows, self.log_sizes, self.known)
 
 
+@register_rule
 @dataclass(frozen=True, slots=True)
 class Contrast:
     """The difference of one value's means in two groups of alike rows, with both sizes.
@@ -303,6 +309,7 @@ class Contrast:
         return difference_interval(*boxes[0], *boxes[1])
 
 
+@register_rule
 @dataclass(frozen=True, slots=True)
 class ShareContrast:
     """The difference of one condition's shares in two disjoint groups of alike rows, exactly.
@@ -353,6 +360,7 @@ def _two_sizes(
     return first, second
 
 
+@register_rule
 @dataclass(frozen=True, slots=True)
 class PairedRule:
     """How much more often one condition holds than another on the same rows, in [-1, 1].
@@ -522,13 +530,13 @@ def _cannot_both(op: Op, a: Any, against: Op, b: Any) -> bool:
 
 # How much larger a mean is in one group than in another.
 #
-# Groups of alike rows have one bet on both, and so have arms of a design. Of others (rows in units,
-# rows that are not alike) each group has the interval of its own mean, at half of the level, and
-# the difference follows.
+# Groups of alike rows have one bet on both, and so have arms of a design, and groups of rows in
+# units that share none. Of others (rows that are not alike) each group has the interval of its own
+# mean, at half of the level, and the difference follows.
 
 
 _Groups = tuple[Expression, Expression]
-_BY_COUNTS = 2  # since these rules of a ledger
+_BY_COUNTS, _BY_UNITS = 2, 4  # since these rules of a ledger
 _DRAWN = {"coins": "coin effect", "shuffled": "shuffled effect"}
 
 
@@ -599,6 +607,8 @@ def _apart(value: RowValue, groups: _Groups, part: Part, ground: Ground) -> Look
             mean_of = partial(unlike_group_mean, rows=ground.rows)
             return apart_look(value, groups, mean_of, gridded("unlike groups"))
         case Clustered(column=column, largest=int(largest)):
+            if ground.generation >= _BY_UNITS and are_disjoint(*groups):
+                return units_look(value, groups, (column, largest), gridded("units of both groups"))
             mean_of = partial(unit_mean, column=column, largest=largest)
             return apart_look(value, groups, mean_of, gridded("units in both groups"))
     return None
@@ -626,6 +636,7 @@ def _arm_sizes(groups: _Groups, part: Part, ground: Ground) -> tuple[int, int] |
 _EXACT, _ROUNDED = 512, 2  # cells in a radius
 
 
+@register_rule
 @dataclass(frozen=True, slots=True)
 class ConcentratedRule:
     """A value that is within `radius` of the truth, in cells of a part of that radius."""

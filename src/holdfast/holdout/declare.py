@@ -1,0 +1,232 @@
+"""Declarations of columns that are corrected: any until something was asked, then by additions.
+
+Ranges and values that are added are short for what could be written out, and take nothing. What
+makes texts cheaper than they were (outcomes, segments, planned questions, favourites, weights)
+needs a part of what is left of the failure probability: a late dictionary (Theorem O'), whose
+texts are longer by all that was told before. Until something was asked that is only which columns
+miss values, and by default texts get a part as large as they had at the opening. They cannot have
+that one itself: whoever corrects something has seen what the opening told, and two dictionaries
+that are chosen by it would have twice its weight.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypedDict, Unpack
+
+from holdfast import require
+from holdfast.errors import InvalidArgument
+from holdfast.holdout.batch import Body
+from holdfast.holdout.desk import Desk
+from holdfast.holdout.options import takes
+from holdfast.holdout.search import require_late
+from holdfast.ledger.chain import now
+from holdfast.ledger.dictionaries import DECLARED, Dictionary
+from holdfast.mechanisms.dictionary import after_opening, stake_in
+from holdfast.question.columns import Schema
+from holdfast.question.declaring import shortened
+from holdfast.statistics.bits import Prior
+from holdfast.theory.leakage.claim_levels import log_left
+from holdfast.wording import plural
+
+__all__ = ["ADDED_LATER", "CorrectionOptions", "DeclareCost", "cost_of_declaring", "declare_more"]
+
+_FAMILY = ("outcomes", "segments", "planned")
+_CHEAPER = (*_FAMILY, "favourites", "weights")  # what changes nothing but lengths
+ADDED_LATER = ("bounds", "values", *_CHEAPER)
+_MOST_BY_DEFAULT = 2 / 3
+_WORTH_IT = math.log(4.0)
+
+
+class CorrectionOptions(TypedDict, total=False):
+    """What is declared after a ledger was opened, as `open` takes it, and with which share."""
+
+    schema: Any
+    outcomes: Sequence[str] | None
+    segments: Sequence[str] | None
+    planned: Sequence[str] | None
+    share: float
+    why: str | None
+    asked_by: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class DeclareCost:
+    """Price of declarations, before they are made. Free to know, and nothing of the data.
+
+    `bits` is by how much texts in the new dictionary are longer than they would have been at the
+    opening; None where there is none. `questions_left` is how many questions without a description
+    are left at the declared half-width, now and afterwards.
+    """
+
+    share: float
+    bits: float | None
+    questions_left: tuple[int, int]
+
+    def to_dict(self) -> dict[str, Any]:
+        plain = {name: getattr(self, name) for name in self.__slots__}
+        return {**plain, "questions_left": list(self.questions_left)}
+
+    def __str__(self) -> str:
+        if self.bits is None:
+            return (
+                "free: questions that use it have the length of what it stands for, as if its "
+                "ranges and values were written out"
+            )
+        before, after = self.questions_left
+        return (
+            f"{self.share:g} of what is left of the failure probability for questions without a "
+            f"text ({before:,} left now, {after:,} afterwards); texts about it are as wide as if "
+            f"they were {max(0.0, self.bits):.0f} bits longer, because of all that was told "
+            "before, or as if it were written out, whichever is narrower"
+        )
+
+    __repr__ = __str__
+
+
+@takes(CorrectionOptions, "declare")
+def declare_more(desk: Desk, **declared: Unpack[CorrectionOptions]) -> DeclareCost:
+    """Declare something anew, or add it; what that took."""
+    cost = cost_of_declaring(desk, **declared)
+
+    def entry() -> list[Body]:
+        return [_proposed(desk, declared).body()]
+
+    desk.tell(entry)
+    return cost
+
+
+@takes(CorrectionOptions, "declare_cost")
+def cost_of_declaring(desk: Desk, **declared: Unpack[CorrectionOptions]) -> DeclareCost:
+    """What it would take to declare this now; refused as it would be."""
+    desk.refresh()
+    transcript = desk.transcript
+    terms, account, mechanism = transcript.terms, transcript.committed, transcript.mechanism
+    before = mechanism.questions_left(terms, account)
+    proposed = _proposed(desk, declared)
+    if proposed.share == 0.0:
+        return DeclareCost(0.0, None, (before, before))
+    after = after_opening(account, proposed.stake, proposed.share)
+    longer = (terms.log_beta_described - proposed.stake.log_level) / math.log(2.0)
+    left = (before, mechanism.questions_left(terms, after))
+    return DeclareCost(proposed.share, longer, left)
+
+
+def _default_share(desk: Desk) -> float:
+    """Before anything is asked, the share with which texts are as wide as at the opening.
+
+    None where too little is left for that, or something was asked.
+    """
+    transcript = desk.transcript
+    if desk.ground is None or not transcript.is_unasked:
+        return 0.0
+    terms, account = transcript.terms, transcript.committed
+    remaining = log_left(terms.log_beta, account.leakage.log_beta_spent)
+    lacking = terms.log_beta_described - remaining
+    return min(_MOST_BY_DEFAULT, math.exp(lacking)) if lacking < _WORTH_IT else 0.0
+
+
+def _wanted(desk: Desk, declared: CorrectionOptions) -> Schema:
+    """The schema as it is, with what is declared now, in the words that a ledger keeps."""
+    schema = desk.transcript.dictionaries.declared(desk.opening.schema)
+    families = {
+        option: require.texts(option, texts)
+        for option in _FAMILY
+        if (texts := declared.get(option))
+    }
+    wanted = schema.declare(declared.get("schema")).with_family(**families)
+    wanted = Schema.from_dict({**Prior(wanted).to_dict(), "learnt": list(wanted.learnt)})
+    Prior(wanted).require_family()
+    if wanted.to_dict() == schema.to_dict():
+        raise InvalidArgument(
+            "nothing of this is new to the ledger; give schema=, outcomes=, segments= or planned= "
+            "that say more."
+        )
+    return wanted
+
+
+def _proposed(desk: Desk, declared: CorrectionOptions) -> Dictionary:
+    """What is added, with its stake; refused where it changes what was said."""
+    transcript, wanted = desk.transcript, _wanted(desk, declared)
+    before = transcript.dictionaries.declared(desk.opening.schema)
+    if not transcript.is_unasked:
+        _require_added(before, wanted)
+    share = declared.get("share", _default_share(desk))
+    share = require.between("share", share, 0.0, 1.0, open_high=True)
+    opened, later = desk.opening.schema.to_dict(), wanted.to_dict()
+    cheaper = [name for name in _CHEAPER if later.get(name, []) != before.to_dict().get(name, [])]
+    if cheaper and share == 0.0:
+        raise InvalidArgument(
+            f"{cheaper[0]} would make questions shorter, and something was told before "
+            f"({plural(transcript.account.looks, 'answer')}); give it a part of what is left of "
+            "the failure probability, such as share=0.1, and see the price first: declare_cost "
+            "(--dry-run)."
+        )
+    for name in ("why", "asked_by"):
+        if declared.get(name) is not None:
+            require.text(name, declared.get(name))
+    number = len(transcript.dictionaries.declarations) + 1
+    log_beta = nats = 0.0
+    if share > 0.0:
+        require_late(desk, "declarations with a share")
+        if desk.ground is None:
+            raise InvalidArgument(
+                f"share is {share:g}, and this ledger describes no questions; leave it out."
+            )
+        transcript.committed.require_open()
+        log_beta, nats = stake_in(transcript.terms, transcript.committed, share)
+    return Dictionary(
+        kind=DECLARED,
+        name=f"declared {number}",
+        size=1,
+        questions=(),
+        share=share,
+        log_beta=log_beta,
+        nats=nats,
+        columns=len(transcript.attached.columns),
+        at=now(),
+        why=declared.get("why"),
+        by=declared.get("asked_by"),
+        added=_added(opened, later),
+    )
+
+
+def _require_added(before: Schema, wanted: Schema) -> None:
+    """Refuse what would change a range, take a value away, or say what only an opening says."""
+    for name, bounds in before.bounds.items():
+        if wanted.bounds[name] != bounds:
+            low, high = bounds
+            raise InvalidArgument(
+                f"column {shortened(name)} counts from {low:g} to {high:g}, and questions were "
+                "answered; a range can be added and not changed. Write the other one in the "
+                f"question: clip({name}, {wanted.bounds[name].low:g}, {wanted.bounds[name].high:g})"
+                "."
+            )
+    for name, values in before.values.items():
+        gone = sorted(set(values) - set(wanted.values[name]))
+        if gone:
+            raise InvalidArgument(
+                f"column {shortened(name)} has the value {gone[0]!r}, and questions were answered; "
+                "values can be added and not taken away. Name all of them."
+            )
+    for option in ("scales", "never_null"):
+        if getattr(wanted, option) != getattr(before, option):
+            raise InvalidArgument(
+                f"{option} can only be declared before the first answer; use another ledger."
+            )
+
+
+def _added(opened: Mapping[str, Any], later: Mapping[str, Any]) -> dict[str, Any]:
+    """What one schema says beyond another one, by their plain values."""
+    added: dict[str, Any] = {}
+    for name in ADDED_LATER:
+        before, after = opened.get(name, {}), later.get(name, {})
+        if isinstance(after, Mapping):
+            new: Any = {key: each for key, each in after.items() if before.get(key) != each}
+        else:
+            new = [each for each in after if each not in before]
+        if new:
+            added[name] = new
+    return added
