@@ -203,6 +203,8 @@ class _Reader:
                 raise
             if "single quotes" in str(error):
                 raise
+            if identifier.this.casefold() == "nan" and not quoted:
+                raise InvalidQuestion(not_here("isnan").replace("isnan", "nan", 1)) from None
             raise InvalidQuestion(
                 f"{error} Text goes in single quotes: {string(identifier.this.strip('‘’“”'))}."
             ) from None
