@@ -85,7 +85,7 @@ FIRST_HOURS = [
         "? avg(date > '2025-06-01')",
         "'date' is text",
         "'2025-06-01'",
-        "pl.col('date').str.to_date()",
+        "pl.col('date').str.to_datetime()",
     ),
     ("? avg(late) where g = 'c'", "not among the declared values of g", "'a' or 'b'", "g like 'c'"),
     (
@@ -250,6 +250,9 @@ WALKED = [
     ),
     ("toml('[g]\\nvalues = [\"a\"]')", "begins with 'g'", "[bounds]", "[values] with lines like"),
     ("models.budget", "has no", "'budget'", "holdout.budget"),
+    ("learnt.ask(\"avg(late) where origin = 'jfk'\")", "not among", "'jfk'", "did you mean 'JFK'?"),
+    ("learnt.ask(\"avg(late) where origin like 'jfk'\")", DONE, "0 of"),
+    ("reusable(y=X[:, 0])", "not whole", "'accuracy'", "y_range=(low, high)"),
 ]
 EVALS_AND_MODELS = [
     ("gate.compare('m9')", "was not submitted", "'m9'", "'m0', 'm1'"),
@@ -342,7 +345,8 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
     def reusable(**options: Any) -> Any:
         here = folder / f"n{next(number)}.ledger"
-        return holdfast.sklearn.ReusableHoldout(features, labels, ledger=here, **options)
+        y = options.pop("y", labels)
+        return holdfast.sklearn.ReusableHoldout(features, y, ledger=here, **options)
 
     return {
         "folder": folder,
@@ -357,6 +361,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         "y": labels,
         "search": holdfast.sklearn.HoldoutSearchCV,
         "opened": opened,
+        "learnt": opened(split=0.5),
         "toml": toml,
         "reusable": reusable,
     }
