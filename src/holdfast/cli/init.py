@@ -325,10 +325,10 @@ def declare(
     as_json: Json = False,
     **declared: Any,
 ) -> None:
-    """Correct what was declared, or add to it.
+    """Correct what was declared.
 
-    Until something is asked it may be another. Later ranges and values are added at no price;
-    what makes questions shorter takes a share.
+    Anew until something is asked, then by additions: ranges and values are added at no price,
+    and what makes questions shorter takes a share.
     """
     more: dict[str, Any] = {"share": read_number("share", share), "why": why, "asked_by": asked_by}
     stated = {**declared, **{option: each for option, each in more.items() if each is not None}}
