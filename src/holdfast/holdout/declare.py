@@ -141,8 +141,8 @@ def _wanted(desk: Desk, declared: CorrectionOptions) -> Schema:
     Prior(wanted).require_family()
     if wanted.to_dict() == schema.to_dict():
         raise InvalidArgument(
-            "nothing of this is new to the ledger; give schema=, outcomes=, segments= or planned= "
-            "that say more."
+            "nothing of this is new to the ledger; declare more: schema= (--schema FILE), "
+            "outcomes= (--outcome), segments= (--segment) or planned= (--planned)."
         )
     return wanted
 

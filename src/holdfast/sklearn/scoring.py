@@ -489,6 +489,12 @@ def _errors(
 def _of_classes(scoring: str, labels: _Array) -> Scoring:
     import numpy as np
 
+    if labels.dtype.kind == "f" and not np.all(labels == np.round(labels)):
+        raise InvalidArgument(
+            f"scoring is {scoring!r}, of classes, and y has numbers that are not whole; choose an "
+            "error, such as scoring='neg_mean_absolute_error' with y_range=(low, high), or make "
+            "the classes texts."
+        )
     classes, sizes = np.unique(labels, return_counts=True)
     if len(classes) < 2:
         raise InvalidArgument(
