@@ -81,22 +81,19 @@ class DescribedQuestion:
     dictionary: str | None = None
     member: str | None = None
     planned: bool = False
+    # Of the question itself, read once: a call asks for them a dozen times.
+    text: str = field(init=False, repr=False, compare=False)
+    low: float = field(init=False, repr=False, compare=False)
+    high: float = field(init=False, repr=False, compare=False)
+    unbounded: bool = field(init=False, repr=False, compare=False)
 
-    @property
-    def text(self) -> str:
-        return self.question.text
-
-    @property
-    def low(self) -> float:
-        return self.question.low
-
-    @property
-    def high(self) -> float:
-        return self.question.high
-
-    @property
-    def unbounded(self) -> bool:
-        return is_single(self.question) and self.question.unbounded
+    def __post_init__(self) -> None:
+        question = self.question
+        unbounded = is_single(question) and question.unbounded
+        object.__setattr__(self, "text", question.text)
+        object.__setattr__(self, "low", question.low)
+        object.__setattr__(self, "high", question.high)
+        object.__setattr__(self, "unbounded", unbounded)
 
     @property
     def error(self) -> float:
