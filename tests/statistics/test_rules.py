@@ -26,7 +26,13 @@ from holdfast.statistics.rounded_rules import (
     RoundedMean,
     RoundedOverlap,
 )
-from holdfast.statistics.rule import RULES as RECORDED, UNKNOWN, Evidence, Rule, register_rule
+from holdfast.statistics.rule import (
+    RECORDED_RULES as RECORDED,
+    UNKNOWN,
+    Evidence,
+    Rule,
+    register_rule,
+)
 from holdfast.statistics.share_rules import GroupShare, Overlap, Share
 from holdfast.theory.base.concentration import BoundedMean
 from holdfast.theory.base.intervals import Interval, clopper_pearson
@@ -65,7 +71,7 @@ def test_a_rule_is_read_again_from_what_the_ledger_keeps(rule: Rule) -> None:
 def test_a_contributed_rule_is_known_to_ledgers_without_a_list(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("holdfast.statistics.rule.RULES", registry := dict(RECORDED))
+    monkeypatch.setattr("holdfast.statistics.rule.RECORDED_RULES", registry := dict(RECORDED))
     with pytest.raises(ValueError, match="'share/1' already: a new meaning needs a new name"):
         register_rule(Share)
     monkeypatch.setattr("holdfast.mechanisms.described.RULES", registry)
@@ -82,7 +88,7 @@ def test_a_contributed_rule_is_known_to_ledgers_without_a_list(
 
 def test_every_recorded_rule_is_registered_by_whoever_reads_a_ledger() -> None:
     """The names that ledgers hold, in a process that has imported nothing else."""
-    code = "from holdfast.mechanisms.described import RULES; print(*sorted(RULES), sep=',')"
+    code = "from holdfast.mechanisms.described import RECORDED_RULES as R; print(*sorted(R), sep=',')"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == (
         "concentrated mean/1,contained mean/1,contrast/1,grid/1,group mean/1,group mean/2,"

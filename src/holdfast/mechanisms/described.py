@@ -22,7 +22,7 @@ from holdfast.mechanisms.terms import Account, PartStages, Terms
 from holdfast.statistics.bits import Prior
 from holdfast.statistics.description import DescribedQuestion
 from holdfast.statistics.entry import Table
-from holdfast.statistics.rule import RULES, Evidence, Ground, Rule, Symbols, Told
+from holdfast.statistics.rule import RECORDED_RULES, Evidence, Ground, Rule, Symbols, Told
 from holdfast.statistics.statistic import Statistic
 from holdfast.theory.length.levels import coexistence_log_charge
 
@@ -179,7 +179,7 @@ def _listed(fact: Any) -> Any:
 
 def rule_from(body: Mapping[str, Any]) -> Rule:
     """The rule that a ledger tells of."""
-    made = RULES[body["name"]]
+    made = RECORDED_RULES[body["name"]]
     facts = {each.name: body[each.name] for each in fields(made)}
     rule: Rule = made(**{name: _plain(fact) for name, fact in facts.items()})
     return rule

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from holdfast.statistics.entry import Bound
 
 __all__ = [
-    "RULES",
+    "RECORDED_RULES",
     "UNKNOWN",
     "Evidence",
     "Ground",
@@ -169,14 +169,14 @@ class Rule(Protocol):
 
 
 _RuleClass = TypeVar("_RuleClass", bound=type[Any])
-RULES: dict[str, type[Any]] = {}  # by the names that ledgers call them
+RECORDED_RULES: dict[str, type[Any]] = {}  # by the names that ledgers call them
 
 
 def register_rule(rule: _RuleClass) -> _RuleClass:
     """Registration of a rule's class: a ledger that names it is read again by it."""
-    if rule.name in RULES:
+    if rule.name in RECORDED_RULES:
         raise ValueError(f"There is a rule {rule.name!r} already: a new meaning needs a new name.")
-    RULES[rule.name] = rule
+    RECORDED_RULES[rule.name] = rule
     return rule
 
 
