@@ -80,7 +80,7 @@ def told(frame: pl.DataFrame, beta: float) -> tuple[float, Interval]:
     assert isinstance(answer, DescribedParts)
     estimates = []
     for part in answer.parts:
-        found = part.rule.found(symbols_of(sample, part))
+        found = part.rule.decode(symbols_of(sample, part))
         assert found.value is not None
         width = part.high - part.low
         ends = (part.low + end * width for end in found.interval)

@@ -106,7 +106,7 @@ class ReusableHoldout:
         self, estimator: Any, name: str | None = None, **options: Unpack[BatchOptions]
     ) -> Answer:
         """The score of a fitted estimator, with noise; `name` is what it is called."""
-        question = self.scoring.asked(self.column(estimator, name))
+        question = self.scoring.question(self.column(estimator, name))
         return self.holdout.ask(question, **self._noted(options))
 
     @checks_arguments("check")
@@ -114,7 +114,7 @@ class ReusableHoldout:
         self, estimator: Any, guess: float, name: str | None = None, **options: Unpack[BatchOptions]
     ) -> Answer:
         """Is the score about `guess`, the one of cross-validation, say?"""
-        question = self.scoring.asked(self.column(estimator, name))
+        question = self.scoring.question(self.column(estimator, name))
         return self.holdout.check(question, guess=guess, **self._noted(options))
 
     @checks_arguments("gate")
