@@ -188,7 +188,7 @@ def first_question(holdout: Holdout) -> str:
 def _questions(schema: Schema, names: Sequence[str]) -> Iterator[str]:
     """What can be asked of columns, by what is declared: the most telling first."""
     from holdfast.question.expression import ColumnType
-    from holdfast.question.text import identifier, string
+    from holdfast.question.text import identifier, numeral, string
 
     typed = {name: (identifier(name), schema.types[name]) for name in names}
     yield from schema.favourites
@@ -200,7 +200,9 @@ def _questions(schema: Schema, names: Sequence[str]) -> Iterator[str]:
             yield f"avg({identifier(name)})"
     for name in names:
         if name in schema.values:
-            yield f"avg({identifier(name)} = {string(schema.values[name][0])})"
+            first = schema.values[name][0]
+            constant = string(first) if isinstance(first, str) else numeral(first)
+            yield f"avg({identifier(name)} = {constant})"
     for wanted in (ColumnType.FLOAT, ColumnType.INTEGER):  # whole numbers often only name things
         for column, kind in typed.values():
             if kind is wanted:

@@ -137,8 +137,8 @@ def _require_likely_value(schema: Schema, op: Op, name: str, value: str) -> None
     if op in (Op.EQUAL, Op.UNEQUAL) and value not in known:
         raise InvalidQuestion(
             f"{shortened(value)} is not among the declared values of {name}, "
-            f"{listed(known[:_MOST_LISTED])}; write one of them, or {identifier(name)} like "
-            f"{string(value)} for one that was not declared."
+            f"{listed(map(str, known[:_MOST_LISTED]))}; write one of them, or {identifier(name)} "
+            f"like {string(value)} for one that was not declared."
         )
 
 
