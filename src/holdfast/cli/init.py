@@ -118,8 +118,9 @@ def introduction(holdout: Holdout, data: str, declared: Mapping[str, Any]) -> st
         whence = f"{data} itself" if train is None else f"{train}, or of {data} where it has none"
         lines.append(
             f"Check these column types, which are those of {whence}. To change one, remove the "
-            "ledger and run init again with --flag COLUMN (0 and 1 mean no and yes) or --null TEXT "
-            "(it stands for a missing value)."
+            "ledger and run init again with --flag COLUMN (0 and 1 mean no and yes), --null TEXT "
+            "(it stands for a missing value), --decimal , --thousands . (numbers such as 2.071,68) "
+            "or --date-format %d.%m.%Y."
         )
     if any(not never for never in schema.never_null.values()):
         lines.append(

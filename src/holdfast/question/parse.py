@@ -130,8 +130,9 @@ def _require_likely_value(schema: Schema, op: Op, name: str, value: str) -> None
     if op in _ORDERS and _MOMENT.fullmatch(value):
         raise InvalidQuestion(
             f"Column {shortened(name)} is text, which {str(op)!r} orders letter by letter, and "
-            f"{string(value)} is a date; declare its format, or make it a date before the table "
-            f"is opened: pl.col({name!r}).str.to_date()."
+            f"{string(value)} is a date; open the CSV file with date_format='%d.%m.%Y' or as its "
+            "dates are written (--date-format), or make it a date before the table is opened: "
+            f"pl.col({name!r}).str.to_date()."
         )
     known = schema.said.values.get(name, (value,))
     if op in (Op.EQUAL, Op.UNEQUAL) and value not in known:
@@ -327,7 +328,9 @@ class _Reader:
             return build.as_number(value, "'cast'")
         raise InvalidQuestion(
             "'cast' makes a number of a condition, and a date of text in quotes, nothing else; "
-            f"make {text_of(value)[:40]} what it should be before the table is opened."
+            f"make {text_of(value)[:40]} what it should be before the table is opened, of a CSV "
+            "file with decimal=, thousands= or date_format= (--decimal, --thousands, "
+            "--date-format)."
         )
 
     def _named(self, node: _Node, _bounded: bool) -> Expression:
