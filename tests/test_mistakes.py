@@ -74,6 +74,8 @@ FIRST_HOURS = [
     ("ds.check('avg(late)', guess='24%')", "guess is '24%'", "number", "did you mean 0.24?"),
     ("ds.ask('avg(late)', tolerance=0.5)", "tolerance is 0.5", "part of the range", "half_width="),
     ("? avg(price > 2000)", "mixes", "text (price)", "pl.col('price').str.replace_all(',', '')"),
+    ("? avg(price < 900)", "mixes", "'2,071.68'", "thousands=',' (--thousands; decimal=','"),
+    ("? avg(cast(price as double))", "'cast' makes", "price", "(--decimal, --thousands"),
     ("? avg(late) by rating", "'rating' is float", "by=", "where rating > 2"),
     (
         "opened(questions=100, sampling=holdfast.clustered('patient', largest=20))",
@@ -87,6 +89,7 @@ FIRST_HOURS = [
         "'2025-06-01'",
         "pl.col('date').str.to_datetime()",
     ),
+    ("? avg(date < '2025-07-01')", "is text", "'2025-07-01'", "date_format='%d.%m.%Y'"),
     ("? avg(late) where g = 'c'", "not among the declared values of g", "'a' or 'b'", "g like 'c'"),
     (
         "holdfast.open(df, name='t', schema={'arr_delay': (0, 90)})",

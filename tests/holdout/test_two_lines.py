@@ -238,3 +238,16 @@ def test_the_command_line_puts_rows_aside(tmp_path: Path) -> None:
     assert refused.returncode == 2
     assert "split is 2; it must be in (0, 1)" in refused.stderr
     assert not Path("other.ledger").exists()
+
+
+def test_a_table_with_training_rows_has_a_default_name_by_these() -> None:
+    train, hold = table().head(500), table().tail(500)
+    with holdfast.open(hold, train=train) as ds:
+        answer, name = ds.ask("avg(late)"), ds.name
+    for again in (train, train.reverse(), train.to_pandas()):
+        with holdfast.open(hold, train=again) as ds:
+            assert ds.name == name
+            assert ds.ask("avg(late)").status == "repeated"
+            assert ds.ask("avg(late)").value == answer.value
+    with pytest.raises(DataChanged):  # the name tells nothing of what is protected
+        holdfast.open(hold.head(499), train=train)

@@ -221,7 +221,7 @@ def _require_added(before: Schema, wanted: Schema) -> None:
                 "."
             )
     for name, values in before.values.items():
-        gone = sorted(set(values) - set(wanted.values[name]))
+        gone = [each for each in values if each not in wanted.values[name]]
         if gone:
             raise InvalidArgument(
                 f"column {shortened(name)} has the value {gone[0]!r}, and questions were answered; "

@@ -13,6 +13,7 @@ from typing import Any, Unpack
 from holdfast import require
 from holdfast.data.design import design_of
 from holdfast.data.files import AS_USUAL, TableForm, is_path, table_form
+from holdfast.data.fingerprint import fingerprint
 from holdfast.data.keys import key_order
 from holdfast.data.learning import implausible_scales, learnt_from
 from holdfast.data.overlap import RowContents
@@ -182,7 +183,8 @@ def open(
     declared: the values of text columns, ranges of numbers, and from these what is measured and
     cut by; it writes that down (`learnt`), and depends on neither beside that. `split`, such as
     0.5, is the part of the rows of `data` that is put aside as such rows (`train` of the holdout),
-    by their content: the same in every process; the ledger has a default name then.
+    by their content: the same in every process; the ledger has a default name then, and with
+    `train`, too.
     """
     given: dict[str, Any] = dict(declared)
     if split is not None:
@@ -216,7 +218,7 @@ def open(
     )
     guessers = guessers_of(guesser, with_training=train is not None)
     divide = None if split is None else _dividing(split, data, table, train, declarations)
-    home = _home(data, name, ledger, secret, divide)
+    home = _home(data, name, ledger, secret, _named_by(train, declarations.form, divide))
     fresh = not home.is_there()
     made = _made(home, declarations, data, table, train, timeout, divide) if fresh else None
     store = Store.open(home)
@@ -269,17 +271,31 @@ def _home(
     name: str | None,
     ledger: str | Path | None,
     secret: str | Path | None,
-    divide: Callable[[], Rows] | None,
+    public_name: Callable[[], str | None],
 ) -> LedgerHome:
     if ledger is not None:
         return home_of(ledger, secret)
     if name is None and is_path(data):
         name = Path(data).stem.strip("*") or None
-    if name is None and divide is not None:
-        name = divide().part_name
+    name = name or public_name()
     if name is None:
         raise InvalidArgument("open needs a name= or a ledger=: where its record is kept.")
     return home_of(require.file("name", f"{name}.ledger"), secret)
+
+
+def _named_by(
+    train: Any, form: TableForm, divide: Callable[[], Rows] | None
+) -> Callable[[], str | None]:
+    """A default name by the content of rows that are not protected: it tells of no others."""
+
+    def name() -> str | None:
+        if divide is not None:
+            return divide().part_name
+        if train is None:
+            return None
+        return f"table-{fingerprint(training_rows(train, KnownTable(form)))[:8]}"
+
+    return name
 
 
 @dataclass(frozen=True, slots=True)

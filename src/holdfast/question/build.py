@@ -380,7 +380,8 @@ def _unmixed(operands: Sequence[Expression]) -> str:
         case [ValueKind.NUMBER, column] if ValueKind.TEXT in (each.kind for each in operands):
             return (
                 f"text is compared with text in single quotes; where {column} holds numbers that "
-                "are written like '2,071.68', make them numbers before the table is opened: "
+                "are written like '2,071.68', open the CSV file with thousands=',' (--thousands; "
+                "decimal=',' for 0,5), or make them numbers before the table is opened: "
                 f"pl.col({column!r}).str.replace_all(',', '').cast(pl.Float64)."
             )
         case [ValueKind.NUMBER, column] if ValueKind.MOMENT in (each.kind for each in operands):

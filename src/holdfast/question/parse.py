@@ -138,8 +138,8 @@ def _require_likely_value(schema: Schema, op: Op, name: str, value: str) -> None
     if op in (Op.EQUAL, Op.UNEQUAL) and value not in known:
         raise InvalidQuestion(
             f"{shortened(value)} is not among the declared values of {name}, "
-            f"{listed(known[:_MOST_LISTED])}; write one of them, or {identifier(name)} like "
-            f"{string(value)} for one that was not declared."
+            f"{listed(map(str, known[:_MOST_LISTED]))}; write one of them, or {identifier(name)} "
+            f"like {string(value)} for one that was not declared."
         )
     learnt = schema.values.get(name, ())
     spelled = [each for each in learnt if each.casefold() == value.strip().casefold()]
@@ -338,7 +338,9 @@ class _Reader:
             return build.as_number(value, "'cast'")
         raise InvalidQuestion(
             "'cast' makes a number of a condition, and a date of text in quotes, nothing else; "
-            f"make {text_of(value)[:40]} what it should be before the table is opened."
+            f"make {text_of(value)[:40]} what it should be before the table is opened, of a CSV "
+            "file with decimal=, thousands= or date_format= (--decimal, --thousands, "
+            "--date-format)."
         )
 
     def _named(self, node: _Node, _bounded: bool) -> Expression:

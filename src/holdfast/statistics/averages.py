@@ -346,11 +346,10 @@ def arms_of(arm: Any, table: Table) -> list[tuple[Expression, Expression]]:
     values: Sequence[str | float] = ()
     if isinstance(tree, Column):
         bounds = table.schema.bounds.get(tree.name)
-        if bounds is not None and tree.type is ColumnType.INTEGER:
+        values = table.schema.values.get(tree.name, ())
+        if not values and bounds is not None and tree.type is ColumnType.INTEGER:
             whole = range(math.ceil(bounds.low), math.floor(bounds.high) + 1)
             values = [float(each) for each in whole] if len(whole) <= _MOST_ARMS else ()
-        else:
-            values = table.schema.values.get(tree.name, ())
     if len(values) < 2:
         raise InvalidQuestion(
             f"An effect compares arms, and the values of {text_of(tree)} are not declared; write "
