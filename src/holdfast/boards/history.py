@@ -112,16 +112,16 @@ def history_of(
                 claimed[name] = metric.score_of(line.request.guess or 0.0)
                 refuted |= {name} if line.status != "confirmed" else set()
                 if line.value is not None:
-                    value, interval = metric.score_of(line.value), metric.interval_of(line.interval)
-                    scores[name] = Score(value, interval)
+                    value = metric.score_of(line.value)
+                    scores[name] = Score(value, metric.interval_of(line.interval))
     exact = {line.question: line for line in last}
     for name in submissions if exact else ():
         recorded = exact.get(spelled(metric.average(name)))
         if recorded is not None:
             exactly = metric.interval_of(recorded.interval)
-            value = None if recorded.value is None else metric.score_of(recorded.value)
+            score = None if recorded.value is None else metric.score_of(recorded.value)
             interval = scores.get(name, Score(None, exactly)).interval
-            scores[name] = Score(value, _both(exactly, interval), exact=True)
+            scores[name] = Score(score, _both(exactly, interval), exact=True)
     return BoardHistory(
         submissions,
         tuple(leaders),
