@@ -18,7 +18,6 @@ __all__ = [
     "EXTRA_ARGUMENTS",
     "NAMES",
     "OPTIONS",
-    "SCORINGS",
     "STATISTICS_ELSEWHERE",
     "WORDS_ELSEWHERE",
     "checks_arguments",
@@ -332,19 +331,6 @@ NAMES = _spread(  # of the package
         "gate": 'holdfast.EvalGate, or holdfast.open(df, name="flights").gate',
         "init create": 'holdfast.open(df, name="flights")',
         "ReusableHoldout HoldoutSearchCV": "holdfast.sklearn.ReusableHoldout",
-    }
-)
-SCORINGS = _spread(
-    {
-        "acc accuracy_score": "accuracy",
-        "auc roc_auc_score": "roc_auc",
-        "rmse": "neg_root_mean_squared_error",
-        "mse mean_squared_error": "neg_mean_squared_error",
-        "mae mean_absolute_error": "neg_mean_absolute_error",
-        "log_loss logloss": "neg_log_loss",
-        "brier brier_score": "neg_brier_score",
-        "f1_score": "f1",
-        "r2_score": "r2",
     }
 )
 COMMANDS_ELSEWHERE = _spread(
