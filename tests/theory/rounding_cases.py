@@ -100,6 +100,7 @@ LOWER = {
     "log_capacity",
     "log_kept",
     "log_left",
+    "lookup_log_weight",
     "loss_ratio_lower",
     "mixture_log_weight",
     "open_ended_share",

@@ -34,7 +34,7 @@ __all__ = [
     "require_one_claim",
     "require_others",
     "training_rows",
-    "variance",
+    "training_variance",
 ]
 
 
@@ -43,9 +43,10 @@ class Guess:
     """What the analyst guesses: a number for each question, every part from other rows, or nothing.
 
     With a `side` the number is a bound that is claimed, and what is `gated` is to be shown beyond
-    it; `differing` is the share of rows that are said to differ, and `forecast` what is said of how
-    likely it is to be shown. Where no half-width is named, `likely` are those of each place, if one
-    is chosen there. Read once: a table to guess from is opened once, whatever it is used for.
+    it, perhaps `graded`; `differing` is the share of rows that are said to differ, and `forecast`
+    what is said of how likely it is to be shown. Where no half-width is named, `likely` are those
+    of each place, if one is chosen there. Read once: a table to guess from is opened once, whatever
+    it is used for.
     """
 
     numbers: tuple[float, ...] | None = None
@@ -54,6 +55,7 @@ class Guess:
     gated: bool = False
     differing: float | None = None
     forecast: ForecastGrounds | None = None
+    graded: bool = False
     likely: tuple[LikelyWidth | None, ...] = ()
 
     @property
@@ -133,7 +135,7 @@ def averages(training: Sample, statistics: Sequence[Statistic], table: Table) ->
     return [_value(training, statistic, totals) for statistic in statistics]
 
 
-def variance(training: Sample, row: RowValue) -> float:
+def training_variance(training: Sample, row: RowValue) -> float:
     """The variance of a row's value on other rows, as a part of the squared range."""
     (histogram,) = training.histograms([(row, None)])
     middles, counts = (histogram.low + histogram.high) / 2, histogram.counts
