@@ -226,6 +226,7 @@ class Verbs:
             guess_of(rows, guess, at_most, at_least),
             gated=gate,
             forecast=forecast_grounds(options, gated=gate),
+            graded=gate and require.flag("grades", options.get("grades", False)),
         )
         question = self._worded(question, options, by)
         with self._desk.store.guard:
@@ -361,12 +362,18 @@ class Verbs:
         A forecast shows more: `dev` is how a difference came out on other rows (how many of them
         better, how many worse, and how many in all; or the scores of both, in order or by item),
         none of which may be protected, and `expect` how likely you think it is to be shown. With
-        `skip_below` what is forecast to be less likely is "not tried", and nothing is charged. The
-        other options are those of `ask`.
+        `skip_below` what is forecast to be less likely is "not tried", and nothing is charged.
+
+        With `grades` *shown* is told with an adjusted p, for up to 1.9 nats more: a fiftieth or a
+        fifth of the ledger's failure probability, or all of it; the largest so far. That some false
+        claim is told with such a number, or less, has at most that probability. The other options
+        are those of `ask`.
         """
         require_unprotected(self._desk, options.get("dev"))
         forecast = forecast_grounds(options, gated=True)
-        guess = replace(self._claim("gate", question, None, options), gated=True, forecast=forecast)
+        graded = require.flag("grades", options.get("grades", False))
+        claim = self._claim("gate", question, None, options)
+        guess = replace(claim, gated=True, forecast=forecast, graded=graded)
         worded = self._worded(question, options)
         single = one_answer_of(bound_to(self._desk, worded, knowing(self._desk, None)))
         guess = on_side_of_claim(guess, single)
@@ -410,15 +417,16 @@ class Verbs:
     ) -> list[Answer]:
         if not questions:
             return []
-        describe, groups = describe and not terms.width.is_named, knowing(self._desk, None)
+        desk = self._desk
+        describe, groups = describe and not terms.width.is_named, knowing(desk, None)
         bound = [
-            one_answer_of(bound_to(self._desk, question, groups, describe=describe))
+            one_answer_of(bound_to(desk, question, groups, describe=describe))
             for question in questions
         ]
-        guess = guess_of_likely_width(self._desk, bound, guess, terms.width)
-        requests = terms.requests(self._desk, bound, [better_of(each) for each in questions], guess)
-        before = told_before(self._desk, bound, requests)
-        return answers_to(self._desk, bound, requests, guess) if before is None else before
+        guess = guess_of_likely_width(desk, bound, guess, terms.width)
+        requests = terms.requests(desk, bound, [better_of(each) for each in questions], guess)
+        before = told_before(desk, bound, requests)
+        return answers_to(desk, bound, requests, guess) if before is None else before
 
     def _put(
         self,
@@ -430,18 +438,19 @@ class Verbs:
         describe: bool = False,
     ) -> Answer | Groups | Distribution:
         describe = describe and not terms.width.is_named
-        bound = bound_to(self._desk, question, groups, describe=describe)
+        desk = self._desk
+        bound = bound_to(desk, question, groups, describe=describe)
         if isinstance(bound, Labelled) and guess.side is None:
             guess = guess.each(len(bound.members))
-            return table_of_answers(self._desk, bound, guess, terms, self._frame_kind)
+            return table_of_answers(desk, bound, guess, terms, self._frame_kind)
         single = one_answer_of(bound)
-        guess = guess_of_likely_width(self._desk, [single], guess, terms.width)
-        requests = terms.requests(self._desk, [single], [better_of(question)], guess)
-        before = told_before(self._desk, [single], requests)
+        guess = guess_of_likely_width(desk, [single], guess, terms.width)
+        requests = terms.requests(desk, [single], [better_of(question)], guess)
+        before = told_before(desk, [single], requests)
         if before is not None:
             return before[0]
         try:
-            return answers_to(self._desk, [single], requests, guess)[0]
+            return answers_to(desk, [single], requests, guess)[0]
         except Refused:
             if not self._is_described_check(single, guess, terms):
                 raise

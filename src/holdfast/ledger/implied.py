@@ -284,11 +284,12 @@ class Implications:
 
     def _looks(self, question: Bound, released: ReleasedLooks) -> list[Recorded]:
         """The looks at a question, and what those at its event say of it."""
-        looks = [look for text in _texts(question) for look in released.looks_at(text)]
-        event = self._event(question.text) if released.describes else None
+        texts = _texts(question)
+        own, looks = texts[0], [look for text in texts for look in released.looks_at(text)]
+        event = self._event(own) if released.describes else None
         others = () if event is None else released.looks_at_event(event)
-        others = [each for each in others if each.question != question.text]
-        form = self._with_rule(question.text) if others else None  # which takes long to find
+        others = [each for each in others if each.question != own]
+        form = self._with_rule(own) if others else None  # which takes long to find
         if form is not None:
             looks += [each for each in (restated(look, form) for look in others) if each]
         return looks

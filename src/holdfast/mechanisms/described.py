@@ -122,7 +122,7 @@ def release_of(question: DescribedQuestion, number: int, symbols: Symbols) -> Re
 @lru_cache(maxsize=1024)
 def _told(rule: Rule, symbols: Symbols) -> Told:
     """What symbols stand for: needed when a batch is answered, and when it is read again."""
-    return rule.found(symbols)
+    return rule.decode(symbols)
 
 
 def ground_of(terms: Terms, table: Table) -> Ground | None:

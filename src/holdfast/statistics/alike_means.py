@@ -44,15 +44,15 @@ class AlikeMean(MeanRule):
     method: ClassVar[str] = "bets on the mean, without and in an order of the rows"
     theorems: ClassVar[tuple[str, ...]] = _IN_ORDER
 
-    def seen_in_order(self, histogram: Histogram, key: bytes) -> Symbols:
+    def encode_in_order(self, histogram: Histogram, key: bytes) -> Symbols:
         """The symbols of rows with this histogram, in the order of a key."""
         if not _FEWEST <= self.rows <= _MOST:
-            return self.seen(histogram)
+            return self.encode(histogram)
         log_p, _ = contained_levels(self.log_p)
         rows, twice = (histogram.low, histogram.high, histogram.counts), self.rows**2 * 2.0**-45
-        seen = partial(self.window.seen, Fraction(histogram.total, self.rows * GRID))
+        encode = partial(self.window.encode, Fraction(histogram.total, self.rows * GRID))
         order = ranks_in_order(self.rows, key)
-        return seen(half_each_interval(*rows, order, log_p - twice, seen))
+        return encode(half_each_interval(*rows, order, log_p - twice, encode))
 
 
 def ranks_in_order(rows: int, key: bytes) -> NDArray[np.int64]:
@@ -80,19 +80,19 @@ class AlikeGroupMean(GroupMeanRule):
         rows = own_rows(self.log_sizes, known=self.known)
         return f"bets on the mean of {rows}, without and in an order of them"
 
-    def seen_in_order(self, histogram: Histogram, key: bytes, around: Symbols) -> Symbols:
+    def encode_in_order(self, histogram: Histogram, key: bytes, around: Symbols) -> Symbols:
         """The symbols of a group with this histogram, and of the group `around` it."""
         size = histogram.rows
         if size == 0:
-            return self.seen(histogram, around)
-        return (*around, size, *AlikeMean(size, self.log_p).seen_in_order(histogram, key))
+            return self.encode(histogram, around)
+        return (*around, size, *AlikeMean(size, self.log_p).encode_in_order(histogram, key))
 
 
 def alike_look(value: RowValue, rule: AlikeMean) -> Look:
     """The mean of a value, of all rows."""
     return Look(
         rule,
-        lambda found: rule.seen_in_order(found.histograms[0], found.key),
+        lambda evidence: rule.encode_in_order(evidence.histograms[0], evidence.key),
         histograms=((value, None),),
     )
 
@@ -101,7 +101,9 @@ def alike_group_look(value: RowValue, group: GroupRows, rule: AlikeGroupMean) ->
     """The mean of a value among the rows of a group."""
     return Look(
         rule,
-        lambda found: rule.seen_in_order(found.histograms[0], found.key, tuple(counts(found))),
+        lambda evidence: rule.encode_in_order(
+            evidence.histograms[0], evidence.key, tuple(counts(evidence))
+        ),
         group.around,
         ((value, group.inside),),
     )

@@ -161,7 +161,7 @@ class Rule(Protocol):
         """How many symbols the described events leave: what an answer costs later asks."""
         ...
 
-    def found(self, symbols: Symbols) -> Told:
+    def decode(self, symbols: Symbols) -> Told:
         """What the symbols stand for; refused where they are not of the alphabet."""
         ...
 
@@ -190,9 +190,9 @@ class Evidence:
     key: bytes  # of partitions: the same for all questions of a ledger, and not of its rows
 
 
-def counts(found: Evidence) -> list[int]:
+def counts(evidence: Evidence) -> list[int]:
     """How many rows each of the conditions holds for that were summed: each is 2^30 units."""
-    return [total // GRID for total in found.sums]
+    return [total // GRID for total in evidence.sums]
 
 
 @dataclass(frozen=True, slots=True)

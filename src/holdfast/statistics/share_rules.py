@@ -68,7 +68,7 @@ class Share:
     def symbols(self) -> int:
         return count_symbols(self.rows, BoundedMean(self.rows).radius(self.log_p))
 
-    def found(self, symbols: Symbols) -> Told:
+    def decode(self, symbols: Symbols) -> Told:
         (count,) = symbols
         count = require.integer_between("count", count, 0, self.rows)
         interval = _interval(self.rows, count, self.log_p, self.log_free, alike=self.alike)
@@ -104,7 +104,7 @@ class GroupShare:
             self.rows, BoundedMean(self.rows).radius(self.log_p)
         )
 
-    def found(self, symbols: Symbols) -> Told:
+    def decode(self, symbols: Symbols) -> Told:
         size, missing, (count,) = self._sizes.read(symbols)
         count = require.integer_between("count", count, 0, size)
         if size == 0:
@@ -133,7 +133,7 @@ class Overlap:
     def symbols(self) -> int:
         return _in_group(self.rows, self.log_share, self.log_p)
 
-    def found(self, symbols: Symbols) -> Told:
+    def decode(self, symbols: Symbols) -> Told:
         either, both = _group_counts(symbols, self.rows)
         if either == 0:
             return Told(None, UNKNOWN, (0, 0))
@@ -190,4 +190,4 @@ def overlap_counts(
 
 
 def _counts(conditions: tuple[RowValue, ...], rule: Rule) -> Look:
-    return Look(rule, lambda found: tuple(counts(found)), conditions)
+    return Look(rule, lambda evidence: tuple(counts(evidence)), conditions)

@@ -97,7 +97,7 @@ class _DescribedSession:
         log_p = described_log_level(self.terms.log_beta_described, paid)
         if self.terms.described == "rounded":
             rounded = RoundedMean(rows, log_p)
-            look = Look(rounded, rounded.seen, (mean.row,))
+            look = Look(rounded, rounded.encode, (mean.row,))
         else:
             look = share_look(mean.row, Share(rows, log_p, (), alike=True))
         bits, columns = question.millibits / 1000, mean.row.columns
