@@ -168,15 +168,16 @@ def log_wealth(x: Array, ends: NDArray[np.int64], means: Array, L: float) -> Arr
     past, sizes = ends[:-1, np.newaxis], np.diff(ends)
     aims = 2.0 * (_PRIOR_ROWS + past) / ((x.size - past) * spread)
     least, largest = (
-        side.accumulate(side.reduceat(x, ends[:-1])) for side in (np.minimum, np.maximum)
+        side.accumulate(side.reduceat(x, ends[:-1]))[:, np.newaxis]
+        for side in (np.minimum, np.maximum)
     )
+    near = NEAR / np.maximum(means - least, largest - means)
     most, ones = _MOST_AT_STAKE / means, np.ones(x.size)
     wealth = np.zeros((sizes.size + 1, means.size))
     for block, size in enumerate(sizes):
         stake = np.minimum(most, np.sqrt(aims[block] * np.maximum(L - wealth[block], 0.0)))
         gain = sum_of_series(series[:, block], stake) - _SLACK * size
-        near = NEAR / np.maximum(means - least[block], largest[block] - means)
-        if (far := stake > near).any():
+        if (far := stake > near[block]).any():
             rows = slice(ends[block], ends[block + 1])
             factors = 1.0 + stake[far, np.newaxis] * (x[rows] - means[far, np.newaxis])
             gain[far] = log_capital(factors, ones[rows], 1.0 + stake[far])
