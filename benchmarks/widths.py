@@ -251,8 +251,8 @@ def ratios(case: Case, n: int) -> Ratios:
     asked, fine = (_asked(case, sample, fine=fine) for fine in (False, True))
     one_look = case.one_look(table) / (asked.high - asked.low)
     found = _evidence(asked, sample)
-    after = asked.rule.found(asked.look.symbols_of(found)).interval
-    before = _theorem(asked, found) or fine.rule.found(fine.look.symbols_of(found)).interval
+    after = asked.rule.decode(asked.look.symbols_of(found)).interval
+    before = _theorem(asked, found) or fine.rule.decode(fine.look.symbols_of(found)).interval
     return Ratios(*((high - low) / 2 / one_look for low, high in (before, after)))
 
 
@@ -291,7 +291,7 @@ def _theorem(asked: DescribedQuestion, found: Evidence) -> Interval | None:
         case Gridded():
             return None
         case rule:  # counts are symbols as they are
-            return rule.found(asked.look.symbols_of(found)).interval
+            return rule.decode(asked.look.symbols_of(found)).interval
     return Interval((low + 1) / 2, (high + 1) / 2)
 
 

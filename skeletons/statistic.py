@@ -68,14 +68,14 @@ class RootMeanSquare:
             self.high,
         )
 
-    def favourable(self, known: Sequence[Estimate | None]) -> list[tuple[float, ...]]:
+    def favourable(self, estimates: Sequence[Estimate | None]) -> list[tuple[float, ...]]:
         # Values of the parts by which most would be said: if even those say nothing, it is refused.
         ends = (self.square.low, self.square.high)
-        return [parts_with([self.square], [end], known) for end in ends]
+        return [parts_with([self.square], [end], estimates) for end in ends]
 
-    def last_guess(self, guess: float, others: Sequence[float]) -> float:
+    def last_guess(self, guess: float, values: Sequence[float]) -> float:
         # What a guess of the whole says about the last part, given the values of the others.
-        return last_part([self.square], guess * guess, others)
+        return last_part([self.square], guess * guess, values)
 
 
 def root_mean_square(what: What, *, where: str | None = None) -> Call:

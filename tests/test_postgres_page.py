@@ -54,7 +54,7 @@ def test_a_ledger_and_its_table_move_as_the_guide_says(
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     with holdfast.open("flights.parquet", name="flights", questions=50, tolerance=0.2) as before:
         before.ask("avg(delay > 15)")
-    (command,) = re.findall(r"^holdfast (ledger move .*)$", MOVING, re.MULTILINE)
+    (command,) = re.findall(r"^holdfast (ledger move .*postgresql.*)$", MOVING, re.MULTILINE)
     ledger, rows_there, _ = re.findall(r"```python\n(.*?)```", MOVING, re.DOTALL)
     name = loaded(rows)
     with server().database() as database:

@@ -176,9 +176,13 @@ _OWN: Mapping[str, Mapping[str, str]] = {
     "line": {
         "interval": "low and high, in the unit of the question",
         "line": "which line of the ledger it is, counted from 1",
+        "missing": "only where it follows from one look: how many of the rows have no value, at "
+        "least and at most",
         "parts": "the looks that it follows from",
         "repeated": "whether it was told before",
         "request": "what was asked for: a *request*",
+        "rows": "only where it follows from one look: the least and the greatest number of rows "
+        "that it may be about",
     },
 }
 _INSIDE = {
@@ -280,7 +284,7 @@ def _records() -> dict[str, Mapping[str, Any]]:
     likely = LikelyWidth(0.1, 1, 1, 0.25, -1.0, False)
     asked = Asked(offer, 0.0, 1.0, Request(_TEXT, 0.0, 1.0, likely=likely))
     release = Release(1, "answered", 0.5, Interval(0.4, 0.6), 0.1)
-    told = ("line", "repeated", "request", "status", "value", "interval", "charge", "parts")
+    told = "line repeated request status value interval charge parts rows missing".split()
     return {
         "request": asked.request.body(),
         "look": asked.body(0),

@@ -32,6 +32,7 @@ FRAME = pl.DataFrame(
 SCHEMA = Schema(PolarsSample(FRAME).types).declare(
     {f"x{place}": (0, 1) for place in range(COLUMNS)}
 )
+MANY = pl.concat([FRAME] * 10)  # rows enough for a look at them within +-0.4
 VALUES = {name: FRAME[name].to_numpy() for name in FRAME.columns}
 
 
@@ -134,7 +135,7 @@ HOPELESS = {
 @pytest.mark.parametrize("written", HOPELESS.values(), ids=HOPELESS.keys())
 def test_what_is_too_long_is_refused_before_it_costs_anything(tmp_path: Path, written: str) -> None:
     bounds = {x(each): (0, 1) for each in range(COLUMNS)}
-    with opened(tmp_path, FRAME, schema=bounds) as holdout:
+    with opened(tmp_path, MANY, schema=bounds) as holdout:
         before = (tmp_path / "t.ledger").read_bytes()
         with pytest.raises(InvalidQuestion) as refusal:
             holdout.ask(f"avg({written})", tolerance=0.4)
@@ -148,7 +149,7 @@ def test_what_an_engine_cannot_take_is_refused_before_it_is_reserved(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "t.ledger"
-    with opened(tmp_path, FRAME) as holdout:
+    with opened(tmp_path, MANY) as holdout:
         written = path.read_bytes()
 
         def fail(*_: object) -> None:

@@ -270,7 +270,7 @@ def test_what_leaked_by_description_is_what_later_questions_pay_for(tmp_path: Pa
     path = described_ledger(tmp_path, questions=20, tolerance=0.3)
     with opened(tmp_path, table()) as holdout:
         costs = [holdout.ask(text).cost for text in TEXTS]
-        later = holdout.ask("avg(late and x > 30)", tolerance=0.4)
+        later = holdout.ask("avg(unit > 40)", tolerance=0.4)
     assert later.recorded.bits is None
     assert later.recorded.leaked == pytest.approx(sum(costs))
     assert all(cost > 0.0 for cost in costs)

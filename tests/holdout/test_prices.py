@@ -66,7 +66,7 @@ def test_the_sure_half_width_of_a_share_is_sure(
     rows: int, share: float, log_p: float, alike: bool
 ) -> None:
     rule = Share(rows, log_p, (), alike)
-    low, high = rule.found((round(share * rows),)).interval
+    low, high = rule.decode((round(share * rows),)).interval
     sure = sure_half_width(rule)
     assert sure is not None
     assert (high - low) / 2 <= sure * (1 + 1e-9)
@@ -81,7 +81,7 @@ def test_the_sure_half_width_of_a_rounded_mean_is_sure(
     assert sure is not None
     cells = range(1_000)
     for cell in (cells[0], int(place * 2), 1):
-        low, high = rule.found((cell,)).interval
+        low, high = rule.decode((cell,)).interval
         assert (high - low) / 2 <= sure * (1 + 1e-9)
 
 

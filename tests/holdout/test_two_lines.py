@@ -17,7 +17,7 @@ from holdfast.data.fingerprint import row_words
 from holdfast.data.learning import learnt_ranges
 from holdfast.data.polars import PolarsSample
 from holdfast.data.split import put_aside
-from holdfast.errors import DataChanged, InvalidArgument
+from holdfast.errors import DataChanged, InvalidArgument, SecondLedger
 from holdfast.ledger.audit import audit
 from tests.cli.run import holdfast as run
 
@@ -177,6 +177,30 @@ def test_another_part_of_the_same_table_is_no_second_ledger(tmp_path: Path) -> N
     with pytest.raises(InvalidArgument, match=r"split is 0.4, .* was opened with 0.5"):
         holdfast.open(table(), split=0.4)
     assert len(list(tmp_path.glob("*.ledger"))) == 1
+
+
+SPLIT: dict[str, Any] = {"split": 0.5}
+
+
+@pytest.mark.parametrize(("first", "second"), [(SPLIT, {"split": 0.3}), (SPLIT, {}), ({}, SPLIT)])
+def test_rows_put_aside_are_not_protected_elsewhere_unnoticed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: dict[str, Any], second: dict[str, Any]
+) -> None:
+    """Whoever has seen rows that were put aside would be told of them as if they were fresh."""
+    monkeypatch.setenv("HOLDFAST_STATE", str(tmp_path / "state"))
+    holdfast.open(table(), name="first", **first).close()
+    with pytest.warns(SecondLedger, match=r"first\.ledger' protects the same rows"):
+        holdfast.open(table().reverse(), name="second", **second).close()
+
+
+def test_the_part_put_aside_may_be_protected_by_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, recwarn: pytest.WarningsRecorder
+) -> None:
+    monkeypatch.setenv("HOLDFAST_STATE", str(tmp_path / "state"))
+    with holdfast.open(table(), name="first", split=0.5) as ds:
+        train = ds.train
+    holdfast.open(train, name="second").close()
+    assert not [each for each in recwarn if each.category is SecondLedger]
 
 
 def test_learnt_ranges_have_a_margin_and_round_ends() -> None:

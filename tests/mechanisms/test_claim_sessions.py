@@ -119,7 +119,7 @@ def spent_and_claimed() -> float:
         if session.respond(CHECKS, offer, CONDITION, of_count(n, count)) == "confirmed"
     ]
     rule = Share(n, stake.log_level, (), alike=True)
-    intervals = [rule.found((count,)).interval for count in range(n + 1)]
+    intervals = [rule.decode((count,)).interval for count in range(n + 1)]
     missed = [count for count, (low, high) in enumerate(intervals) if not low <= 0.4 <= high]
     claimed, wrong = binom.pmf(confirmed, n, 0.5).sum(), binom.pmf(missed, n, 0.4).sum()
     return float(1 - (1 - claimed) * (1 - wrong))

@@ -67,7 +67,7 @@ def symbols_of(sample: Sample, question: DescribedQuestion) -> Symbols:
 def told(frame: pl.DataFrame, text: str, ground: Ground) -> Told:
     """What is told of it, as fractions of its range."""
     question = question_on(ground, text)
-    found = question.rule.found(symbols_of(PolarsSample(frame), question))
+    found = question.rule.decode(symbols_of(PolarsSample(frame), question))
     return found.turned() if question.turned else found
 
 

@@ -40,7 +40,7 @@ def test_it_misses_no_more_than_its_level_given_the_labels() -> None:
     look = auc_look(asked.score, asked.positive, loose)
     for _ in range(TRIALS):
         evidence = Evidence((), (), PolarsSample(drawn(rng)), b"key")
-        found = loose.found(look.symbols_of(evidence))
+        found = loose.decode(look.symbols_of(evidence))
         assert found.value is not None
         for part in missed:
             low, high = (found.value + part * (end - found.value) for end in found.interval)

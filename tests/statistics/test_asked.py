@@ -217,7 +217,7 @@ def test_engines_and_the_order_of_rows_do_not_matter(
     assert (again.bits, again.rule, again.turned) == (question.bits, question.rule, question.turned)
     first, *others = (symbols_of(sample, question) for sample in samples)
     assert others == [first] * 3
-    found = question.rule.found(first)
+    found = question.rule.decode(first)
     assert isinstance(found, Told)
     assert 0.0 <= found.interval.low <= found.interval.high <= 1.0
     if found.value is not None:

@@ -74,8 +74,10 @@ def test_it_misses_no_more_than_its_level(rounded: bool) -> None:
     for _ in range(TRIALS):
         sample = PolarsSample(drawn(rng, rows))
         evidence = Evidence(sample.sums(question.look.sums), [], sample, b"")
-        seen = rule.seen(evidence) if isinstance(rule, RoundedContrast) else tuple(counts(evidence))
-        found = rule.found(seen)
+        seen = (
+            rule.encode(evidence) if isinstance(rule, RoundedContrast) else tuple(counts(evidence))
+        )
+        found = rule.decode(seen)
         for part in missed:
             missed[part] += not holds(found, part)
     assert missed[1.0] <= stats.binom.isf(1e-9, TRIALS, LEVEL) < missed[TWIN]

@@ -51,7 +51,7 @@ def of_groups(rule: RoundedContrast, sizes: tuple[int, int]) -> dict[tuple[int, 
     """What is told of every pair of counts in groups of these sizes."""
     first, second = sizes
     counts = product(range(first + 1), range(second + 1))
-    return {pair: rule.found(rule.seen(evidence(*pair, *sizes))) for pair in counts}
+    return {pair: rule.decode(rule.encode(evidence(*pair, *sizes))) for pair in counts}
 
 
 def missed_differences(sizes: tuple[int, int], *, disjoint: bool, part: float) -> float:
@@ -84,7 +84,7 @@ def test_a_rounded_f1_misses_no_more_than_its_level() -> None:
         worst[part] = 0.0
         for either, share in product(range(4, ROWS + 1), THETAS):
             truth, law = 2 * share / (1 + share), binomial(either, share)
-            found = [rule.found(rule.seen(evidence(either, both))) for both in range(either + 1)]
+            found = [rule.decode(rule.encode(evidence(either, both))) for both in range(either + 1)]
             missed = sum(law[k] for k, each in enumerate(found) if not holds(each, truth, part))
             worst[part] = max(worst[part], missed)
     assert worst[1.0] <= math.exp(LEVEL) < worst[TWIN]
@@ -107,7 +107,7 @@ def contrasts(rule: RoundedContrast, truth: tuple[float, ...]) -> Iterable[tuple
     counts_one, counts_two = all_near(one, half), all_near(two, half)
     for sizes in product(near(share_one, ROWS, SIZE_LEVEL), near(share_two, ROWS, SIZE_LEVEL)):
         for pair in product(counts_one[sizes[0]], counts_two[sizes[1]]):
-            yield (*pair, *sizes), rule.seen(evidence(*pair, *sizes))
+            yield (*pair, *sizes), rule.encode(evidence(*pair, *sizes))
 
 
 @pytest.mark.parametrize("truth", [(0.5, 0.4, 0.5, 0.3), (0.7, 0.25, 0.9, 0.1)])
@@ -128,7 +128,7 @@ def test_no_truth_is_left_with_more_symbols_of_f1_than_are_paid_for(
     rule = RoundedOverlap(ROWS, LEVEL, SIZE_LEVEL)
     counts = all_near(pi, LEVEL)
     told = {
-        rule.seen(evidence(either, both))
+        rule.encode(evidence(either, both))
         for either in near(share, ROWS, SIZE_LEVEL)
         for both in counts[either]
     }
@@ -140,9 +140,9 @@ def test_the_size_of_a_group_beside_places_on_a_grid_is_one_of_five() -> None:
     size = RoundedSize(1000, SIZE_LEVEL)
     for share in (0.03, 0.4, 0.97):
         sizes = near(share, 1000, SIZE_LEVEL)
-        assert len({rule.seen(each, 0.5, Interval(0.2, 0.7)) for each in sizes}) <= 5
+        assert len({rule.encode(each, 0.5, Interval(0.2, 0.7)) for each in sizes}) <= 5
         for each in sizes:
-            least, most = rule.found(rule.seen(each, 0.5, Interval(0.2, 0.7))).rows
+            least, most = rule.decode(rule.encode(each, 0.5, Interval(0.2, 0.7))).rows
             assert (least, most) == size.sizes(size.cell(each))
             assert least <= each <= most
     assert rule.symbols == 5 * 64**3
@@ -171,7 +171,7 @@ def test_disjoint_groups_are_told_more_narrowly_than_others() -> None:
 def test_rows_of_both_groups_are_told_by_their_least_and_their_most() -> None:
     rule = RoundedContrast(ROWS, LEVEL, ((SIZE_LEVEL,),) * 2, disjoint=True)
     for sizes in product(range(ROWS // 2 + 1), repeat=2):
-        found = rule.found(rule.seen(evidence(0, 0, *sizes)))
+        found = rule.decode(rule.encode(evidence(0, 0, *sizes)))
         assert found.rows[0] <= sum(sizes) <= found.rows[1] <= ROWS
         assert found.value is not None or found.interval == UNKNOWN
 
@@ -182,7 +182,7 @@ def test_a_difference_of_means_is_rounded_to_the_nearest_half_of_its_radius() ->
     for _ in range(50):
         sizes = rng.integers(40, 120, 2)
         counts = rng.binomial(sizes, rng.random(2))
-        found = rule.found(rule.seen(evidence(*map(int, counts), *map(int, sizes))))
+        found = rule.decode(rule.encode(evidence(*map(int, counts), *map(int, sizes))))
         exact = Fraction(int(counts[0]), int(sizes[0])) - Fraction(int(counts[1]), int(sizes[1]))
         assert found.value is not None
         reach = found.interval.high - found.value

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 from collections import Counter
 from fractions import Fraction
 from itertools import permutations, product
@@ -24,12 +26,19 @@ from holdfast.statistics.rounded_rules import (
     RoundedMean,
     RoundedOverlap,
 )
-from holdfast.statistics.rule import UNKNOWN, Evidence, Rule
+from holdfast.statistics.rule import (
+    RECORDED_RULES as RECORDED,
+    UNKNOWN,
+    Evidence,
+    Rule,
+    register_rule,
+)
 from holdfast.statistics.share_rules import GroupShare, Overlap, Share
 from holdfast.theory.base.concentration import BoundedMean
 from holdfast.theory.base.intervals import Interval, clopper_pearson
-from holdfast.theory.direct.bounded_mean import bounded_mean_interval
-from holdfast.theory.direct.symbols import STEPS
+from holdfast.theory.direct.bounded_mean import bounded_mean_interval, enclosed_mean_interval
+from holdfast.theory.direct.half_each import half_each_interval
+from holdfast.theory.direct.symbols import STEPS, contained_levels
 
 LOG_P = -12.0
 RULES: list[Rule] = [
@@ -60,6 +69,38 @@ def test_a_rule_is_read_again_from_what_the_ledger_keeps(rule: Rule) -> None:
     assert rule_from(recorded_rule(rule)) == rule
 
 
+def test_a_contributed_rule_is_known_to_ledgers_without_a_list(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("holdfast.statistics.rule.RECORDED_RULES", registry := dict(RECORDED))
+    with pytest.raises(ValueError, match="'share/1' already: a new meaning needs a new name"):
+        register_rule(Share)
+    monkeypatch.setattr("holdfast.mechanisms.described.RECORDED_RULES", registry)
+
+    @register_rule
+    class Doubled(Share):
+        name = "doubled/1"
+
+    rule = Doubled(100, LOG_P, (), True)
+    assert rule_from(recorded_rule(rule)) == rule
+    with pytest.raises(KeyError):
+        rule_from({**recorded_rule(rule), "name": "tripled/1"})
+
+
+def test_every_recorded_rule_is_registered_by_whoever_reads_a_ledger() -> None:
+    """The names that ledgers hold, in a process that has imported nothing else."""
+    code = (
+        "from holdfast.mechanisms.described import RECORDED_RULES\n"
+        "print(*sorted(RECORDED_RULES), sep=',')"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == (
+        "concentrated mean/1,contained mean/1,contrast/1,grid/1,group mean/1,group mean/2,"
+        "group share/1,mean/1,mean/2,overlap/1,paired/1,rounded contrast/1,rounded group mean/1,"
+        "rounded mean/1,rounded overlap/1,share contrast/1,share/1"
+    )
+
+
 @pytest.mark.parametrize("rule", RULES, ids=NAMES)
 def test_what_is_not_of_the_alphabet_is_refused(rule: Rule) -> None:
     size = {"Share": 1, "RoundedMean": 1, "GroupShare": 2, "Overlap": 2, "Contrast": 5}
@@ -69,13 +110,13 @@ def test_what_is_not_of_the_alphabet_is_refused(rule: Rule) -> None:
     )
     for wrong in (-(10**9), 10**9):
         with pytest.raises((InvalidArgument, ValueError)):
-            rule.found((wrong,) * length)
+            rule.decode((wrong,) * length)
 
 
 @given(st.integers(1, 300), st.data())
 def test_a_share_is_the_exact_interval_inside_the_free_ones(rows: int, data: st.DataObject) -> None:
     count = data.draw(st.integers(0, rows))
-    found = Share(rows, LOG_P, (-9.0,), True).found((count,))
+    found = Share(rows, LOG_P, (-9.0,), True).decode((count,))
     exact = clopper_pearson(rows, count, LOG_P)
     assert found.value == count / rows
     assert exact.low <= found.interval.low <= count / rows <= found.interval.high <= exact.high
@@ -97,7 +138,7 @@ def test_a_window_has_no_more_values_than_are_paid_for(
     window = StepWindow.of(radius)
     ends = np.linspace(-1, 1, 2051)
     seen = {
-        window.seen(Fraction(min(1.0, max(0.0, theta + radius * float(each)))), UNKNOWN)[0]
+        window.encode(Fraction(min(1.0, max(0.0, theta + radius * float(each)))), UNKNOWN)[0]
         for each in [*ends, *offsets]
     }
     assert len(seen) * STEPS**2 <= window.symbols
@@ -109,7 +150,7 @@ def test_a_window_loses_nothing_of_an_interval_inside_its_radius(
 ) -> None:
     window = StepWindow.of(radius)
     low, high = max(0.0, value - below * radius), min(1.0, value + above * radius)
-    found = window.found(window.seen(Fraction(value), Interval(low, high)), 7)
+    found = window.decode(window.encode(Fraction(value), Interval(low, high)), 7)
     assert found.interval.low <= low
     assert found.interval.high >= high
     assert found.rows == (7, 7)
@@ -130,16 +171,34 @@ def test_a_mean_of_alike_rows_knows_an_order_that_the_key_draws() -> None:
     values = [(place % 65) / 64 for place in range(2000)]
     rule, told = AlikeMean(2000, LOG_P), {}
     for key in (b"one", b"another"):
-        told[key] = rule.found(rule.seen_in_order(histogram(values), key)).interval
+        told[key] = rule.decode(rule.encode_in_order(histogram(values), key)).interval
         group = AlikeGroupMean(5000, LOG_P, (-8.0,))
-        around = group.found(group.seen_in_order(histogram(values), key, ()))
+        around = group.decode(group.encode_in_order(histogram(values), key, ()))
         assert (around.interval, around.rows) == (told[key], (2000, 2000))
     assert told[b"one"] != told[b"another"]
-    without = rule.found(rule.seen(histogram(values))).interval
+    without = rule.decode(rule.encode(histogram(values))).interval
     for low, high in told.values():
         assert high - low < 0.97 * (without.high - without.low)
     few = AlikeMean(65, LOG_P)
-    assert few.seen_in_order(histogram(values[:65]), b"one") == few.seen(histogram(values[:65]))
+    assert few.encode_in_order(histogram(values[:65]), b"one") == few.encode(histogram(values[:65]))
+
+
+@pytest.mark.parametrize("spread", [0.3, 0.01, 0.0005])
+def test_the_symbols_of_many_values_are_those_of_the_sharp_intervals(spread: float) -> None:
+    """Ends are looked for only until their step is known: by either bound of the alike ones."""
+    rng = np.random.default_rng(3)
+    bins = np.clip(0.4 + spread * rng.standard_normal(20_000), 0, 1) * 30_000
+    counts = np.bincount(bins.astype(np.int64), minlength=30_001)
+    ends = np.arange(30_001) / 30_001
+    rows = Histogram(counts, ends, ends, int((ends * counts).sum() * GRID))
+    value, (log_p, _) = Fraction(rows.total, 20_000 * GRID), contained_levels(LOG_P)
+    rule = MeanRule(20_000, LOG_P)
+    sharp = enclosed_mean_interval(ends, ends, log_p, counts)
+    assert rule.seen(rows) == rule.window.seen(value, sharp)
+    alike = AlikeMean(20_000, LOG_P)
+    order, twice = ranks_in_order(20_000, b"key"), 20_000**2 * 2.0**-45
+    both = half_each_interval(ends, ends, counts, order, log_p - twice)
+    assert alike.seen_in_order(rows, b"key") == alike.window.seen(value, both)
 
 
 def test_every_order_of_ranks_is_as_likely() -> None:
@@ -154,7 +213,7 @@ def test_every_order_of_ranks_is_as_likely() -> None:
 def test_a_mean_says_no_more_than_its_bets(numerators: list[int]) -> None:
     values = [each / 64 for each in numerators]
     rule = MeanRule(len(values), LOG_P)
-    found = rule.found(rule.seen(histogram(values)))
+    found = rule.decode(rule.encode(histogram(values)))
     bets = bounded_mean_interval(values, LOG_P)
     hoeffding = BoundedMean(len(values)).radius(LOG_P)
     mean = sum(values) / len(values)
@@ -165,10 +224,10 @@ def test_a_mean_says_no_more_than_its_bets(numerators: list[int]) -> None:
 
 def test_an_empty_group_says_nothing() -> None:
     for rule in (GroupShare(9, LOG_P, (), (-8.0,)), Overlap(9, LOG_P, -8.0)):
-        assert rule.found((0, 0)).value is None
-        assert rule.found((0, 0)).interval == UNKNOWN
-    assert GroupMeanRule(9, LOG_P, (-8.0,)).found((0, 0, 0, 0)).value is None
-    assert Contrast(9, LOG_P, ((-8.0,), (-8.0,)), True).found((0, 3, 0, 0, 0)).value is None
+        assert rule.decode((0, 0)).value is None
+        assert rule.decode((0, 0)).interval == UNKNOWN
+    assert GroupMeanRule(9, LOG_P, (-8.0,)).decode((0, 0, 0, 0)).value is None
+    assert Contrast(9, LOG_P, ((-8.0,), (-8.0,)), True).decode((0, 3, 0, 0, 0)).value is None
 
 
 @given(st.integers(2, 400), st.floats(0, 1), st.floats(-20, -1))
@@ -176,7 +235,7 @@ def test_rounded_answers_are_one_of_five(rows: int, theta: float, log_p: float) 
     rule = RoundedMean(rows, log_p)
     alpha = BoundedMean(rows).radius(log_p)
     near = [k for k in range(rows + 1) if abs(k / rows - theta) <= alpha]
-    found = {k: rule.found(rule.seen(Evidence([k * GRID], [], None, b""))) for k in near}  # type: ignore[arg-type]
+    found = {k: rule.decode(rule.encode(Evidence([k * GRID], [], None, b""))) for k in near}  # type: ignore[arg-type]
     assert len({each.value for each in found.values()}) <= 5
     for k, each in found.items():
         assert each.interval.low <= max(0.0, k / rows - alpha)
@@ -188,8 +247,8 @@ def test_a_rounded_group_is_never_smaller_than_it_is_told(rows: int, log_p: floa
     rule = RoundedGroupMean(rows, log_p, (log_p,))
     for size in range(rows + 1):
         for count in {0, size // 2, size}:
-            symbols = rule.seen(Evidence([count * GRID, size * GRID], [], None, b""))  # type: ignore[arg-type]
-            found = rule.found(symbols)
+            symbols = rule.encode(Evidence([count * GRID, size * GRID], [], None, b""))  # type: ignore[arg-type]
+            found = rule.decode(symbols)
             least, most = found.rows
             assert least <= size <= most
             if found.value is None:
@@ -207,7 +266,7 @@ def test_paired_symbols_hold_the_interval_of_their_counts(rows: int, data: st.Da
     first = data.draw(st.integers(0, rows))
     second = data.draw(st.integers(0, rows - first))
     rule = PairedRule(rows, LOG_P, True)
-    found = rule.found(rule.seen(first, second))
+    found = rule.decode(rule.encode(first, second))
     interval = paired_difference_interval(rows, first, second, LOG_P, alike=True)
     reach = 2 * BoundedMean(rows).radius(LOG_P)
     more = (first - second) / rows
@@ -217,7 +276,7 @@ def test_paired_symbols_hold_the_interval_of_their_counts(rows: int, data: st.Da
 
 def test_a_grid_holds_value_and_ends() -> None:
     rule = Gridded("std", 50, LOG_P, squared=True)
-    found = rule.found(rule.seen(50, 0.31, Interval(0.2, 0.4)))
+    found = rule.decode(rule.encode(50, 0.31, Interval(0.2, 0.4)))
     assert found.interval.low <= 0.04
     assert found.interval.high >= 0.16
     assert found.value == pytest.approx(0.31**2, abs=1e-3)
@@ -236,7 +295,7 @@ def test_sizes_are_counted_among_the_symbols() -> None:
 def test_ends_go_outwards_by_what_the_grid_of_values_may_be_off(one: int, other: int) -> None:
     low, high = sorted((one / 4095, other / 4095))
     rule = Gridded("concentration", 100, LOG_P)
-    found = rule.found(rule.seen(100, (low + high) / 2, Interval(low, high)))
+    found = rule.decode(rule.encode(100, (low + high) / 2, Interval(low, high)))
     assert found.interval.low <= max(0.0, low - GRID_ERROR)
     assert found.interval.high >= min(1.0, high + GRID_ERROR)
 
@@ -244,4 +303,4 @@ def test_ends_go_outwards_by_what_the_grid_of_values_may_be_off(one: int, other:
 @pytest.mark.parametrize("squared", [False, True])
 def test_what_is_not_known_is_the_whole_range_and_no_more(squared: bool) -> None:
     rule = Gridded("spread", 100, LOG_P, squared=squared)
-    assert rule.found(rule.seen(100, None, UNKNOWN)).interval == UNKNOWN
+    assert rule.decode(rule.encode(100, None, UNKNOWN)).interval == UNKNOWN

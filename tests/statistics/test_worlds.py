@@ -48,10 +48,10 @@ def test_a_share_misses_no_more_than_its_events_allow(log_p: float) -> None:
     allowed = math.exp(log_p) + sum(map(math.exp, free))
     for log_free, most in (((), math.exp(log_p)), (free, allowed)):
         rule = Share(ROWS, log_p, log_free, alike=True)
-        found = [rule.found((k,)) for k in range(ROWS + 1)]
+        found = [rule.decode((k,)) for k in range(ROWS + 1)]
         assert max(misses(found.__getitem__, ROWS, theta) for theta in THETAS) <= most
     bold = Share(ROWS, log_p + math.log(4), (), alike=True)
-    found = [bold.found((k,)) for k in range(ROWS + 1)]
+    found = [bold.decode((k,)) for k in range(ROWS + 1)]
     assert max(misses(found.__getitem__, ROWS, theta) for theta in THETAS) > math.exp(log_p)
 
 
@@ -64,7 +64,7 @@ def test_a_group_misses_no_more_than_its_level_whatever_its_size(
 
     def most(rule: GroupShare) -> float:
         found = {
-            (size, k): rule.found((size, k)) for size in range(ROWS + 1) for k in range(size + 1)
+            (size, k): rule.decode((size, k)) for size in range(ROWS + 1) for k in range(size + 1)
         }
 
         def at(size: int, k: int) -> Told:
@@ -94,7 +94,7 @@ def poisson_binomial(rates: np.ndarray) -> np.ndarray:
 def test_unlike_rows_miss_no_more_than_alike_ones(log_p: float) -> None:
     rng = np.random.default_rng(7)
     rule = Share(ROWS, log_p, (), alike=False)
-    found = [rule.found((k,)) for k in range(ROWS + 1)]
+    found = [rule.decode((k,)) for k in range(ROWS + 1)]
     corner = np.append(np.ones(ROWS - 1), 1 - math.exp(log_p) / 2)
     worlds = [rng.beta(a, b, ROWS) for a, b in product((0.1, 1.0, 5.0), repeat=2)]
     for rates in (*worlds, corner, 1 - corner):
@@ -113,14 +113,14 @@ def test_no_truth_is_left_with_more_symbols_than_are_paid_for(rows: int, log_p: 
     whatever the truth of both is. The number is not much larger either."""
     for alike in (True, False):
         share = Share(rows, log_p, (), alike)
-        counts = [share.found((k,)) for k in range(rows + 1)]
+        counts = [share.decode((k,)) for k in range(rows + 1)]
         left = [sum(_holds(each, theta) for each in counts) for theta in THETAS]
         assert max(left) <= share.symbols
     log_share = log_p + 1.0 if log_p < -1.0 else log_p
-    sizes = [Share(rows, log_share, (), True).found((k,)) for k in range(rows + 1)]
+    sizes = [Share(rows, log_share, (), True).decode((k,)) for k in range(rows + 1)]
     for rule in (GroupShare(rows, log_p, (), (log_share,)), Overlap(rows, log_p, log_share)):
         inside = [
-            [rule.found((size, k)).interval for k in range(size + 1)] for size in range(rows + 1)
+            [rule.decode((size, k)).interval for k in range(size + 1)] for size in range(rows + 1)
         ]
         of_size = np.array(
             [[sum(low <= t <= high for low, high in each) for each in inside] for t in THETAS[::4]]
@@ -134,7 +134,7 @@ def test_no_truth_is_left_with_more_symbols_than_are_paid_for(rows: int, log_p: 
 def test_paired_counts_are_no_more_than_are_paid_for(rows: int, log_p: float) -> None:
     rule = PairedRule(rows, log_p, True)
     pairs = [(b, c) for b in range(rows + 1) for c in range(rows + 1 - b)]
-    found = {rule.seen(b, c): rule.found(rule.seen(b, c)) for b, c in pairs}
+    found = {rule.encode(b, c): rule.decode(rule.encode(b, c)) for b, c in pairs}
     for theta in THETAS[::8]:
         assert sum(_holds(each, theta) for each in found.values()) <= rule.symbols
 
@@ -153,7 +153,7 @@ def test_a_thousand_bits_are_no_trouble(rule: Rule) -> None:
     """Less than the smallest double: levels stay logarithms."""
     assert rule.symbols >= 4
     symbols = {"PairedRule": (1, 64, 64), "Gridded": (2, 9, 0, 4095), "Share": (1,)}
-    found = rule.found(symbols.get(type(rule).__name__, (2, 1)))
+    found = rule.decode(symbols.get(type(rule).__name__, (2, 1)))
     assert 0.0 <= found.interval.low < found.interval.high <= 1.0
 
 

@@ -227,7 +227,7 @@ def gate(
     as_json: Json = False,
     **options: Any,
 ) -> None:
-    """Is it better? A failed candidate costs almost nothing.
+    """Is it better? A failed one costs almost nothing.
 
     Exit code 0 if it is shown, 5 if it is not, 3 if it is refused. A file of scores is submitted,
     and compared item by item with the incumbent or with another submission.

@@ -16,7 +16,7 @@ from holdfast import require
 from holdfast.errors import InvalidArgument
 from holdfast.holdout.answer import Answer
 from holdfast.holdout.desk import Desk
-from holdfast.holdout.guess import Guess, averages, variance
+from holdfast.holdout.guess import Guess, averages, training_variance
 from holdfast.holdout.plays import implied_claim, wish_of
 from holdfast.holdout.request import NamedWidth, gate_wish, known_moment
 from holdfast.ledger.chain import now
@@ -273,7 +273,7 @@ def _likely(
     if known is not None:  # of differences, whose range is [-1, 1]
         spread = min(spread, max(known, 1.0 / n) / 4.0)
     elif guess.rows is not None and row is not None and not row.is_condition:
-        spread = min(spread, variance(guess.rows, row) + 1.0 / n**2)
+        spread = min(spread, training_variance(guess.rows, row) + 1.0 / n**2)
     by_bets = row is None or not row.is_condition
     most, log_p = desk.half_width(None, statistic), math.log(min(1.0, level))
     return LikelyWidth.chosen(most, n, rows, spread, log_p, by_bets)

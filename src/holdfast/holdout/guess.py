@@ -34,7 +34,7 @@ __all__ = [
     "require_one_claim",
     "require_others",
     "training_rows",
-    "variance",
+    "training_variance",
 ]
 
 
@@ -135,7 +135,7 @@ def averages(training: Sample, statistics: Sequence[Statistic], table: Table) ->
     return [_value(training, statistic, totals) for statistic in statistics]
 
 
-def variance(training: Sample, row: RowValue) -> float:
+def training_variance(training: Sample, row: RowValue) -> float:
     """The variance of a row's value on other rows, as a part of the squared range."""
     (histogram,) = training.histograms([(row, None)])
     middles, counts = (histogram.low + histogram.high) / 2, histogram.counts

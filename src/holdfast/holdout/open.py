@@ -31,7 +31,7 @@ from holdfast.data.values import columns_with_missing
 from holdfast.errors import ImplausibleScale, InvalidArgument, SecondLedger
 from holdfast.guessers.guesser import guessers_of
 from holdfast.holdout.batch import require_claims
-from holdfast.holdout.declare import ADDED_LATER, declare_more
+from holdfast.holdout.declare import ADDED_LATER, cost_of_declaring, declare_more
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.guess import other_rows, require_others, training_rows
 from holdfast.holdout.holdout import TIMEOUT, Holdout
@@ -417,8 +417,9 @@ def _opening(
             f"surprises is {terms.surprises:,}, and {kind.name} checks no guesses: "
             f"{kind.refuses_checks} Leave surprises out, or choose another mechanism."
         )
-    if why is not None:
-        mechanism["why"] = why
+    for fact, words in (("why", why), ("told", planned.told)):
+        if words is not None:
+            mechanism[fact] = words
     facts = terms, schema, mechanism, "", request.form, request.task
     opening = Opening(now(), request.name or home.stem, *facts)
     if before is not None:
@@ -574,12 +575,15 @@ def _corrected(
     desk: Desk, request: _OpenRequest, sample: Sample, differing: Mapping[str, object]
 ) -> None:
     """Enter what is said otherwise: another plan, and what is declared of columns."""
+    families: dict[str, Any] = dict(request.families)
+    adds = bool(differing.keys() & set(ADDED_LATER))
+    if adds:
+        cost_of_declaring(desk, schema=request.schema, **families)  # refused before any is entered
     if differing.keys() & set(_REPLANNED):
         before = desk.opening
         planned = _opening(desk.store.home, _completed(request, before), sample, None, before)
         desk.plan_anew(planned)
-    if differing.keys() & set(ADDED_LATER):
-        families: dict[str, Any] = dict(request.families)
+    if adds:
         declare_more(desk, schema=request.schema, **families)
 
 

@@ -45,7 +45,8 @@ class ProtectedRows:
                 "opened without them; open it with its data. Nothing was spent."
             )
         require_unchanged(self.sample)
-        if len(self._joined.types) - len(self.sample.types) >= _MOST_BESIDE:
+        beside = self._joined is not self.sample
+        if beside and len(self._joined.types) - len(self.sample.types) >= _MOST_BESIDE:
             self._joined = self.sample  # a search brings more than anybody looks at again
         for column in attached:
             if column.name not in self._joined.types:

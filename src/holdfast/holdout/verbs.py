@@ -417,15 +417,16 @@ class Verbs:
     ) -> list[Answer]:
         if not questions:
             return []
-        describe, groups = describe and not terms.width.is_named, knowing(self._desk, None)
+        desk = self._desk
+        describe, groups = describe and not terms.width.is_named, knowing(desk, None)
         bound = [
-            one_answer_of(bound_to(self._desk, question, groups, describe=describe))
+            one_answer_of(bound_to(desk, question, groups, describe=describe))
             for question in questions
         ]
-        guess = guess_of_likely_width(self._desk, bound, guess, terms.width)
-        requests = terms.requests(self._desk, bound, [better_of(each) for each in questions], guess)
-        before = told_before(self._desk, bound, requests)
-        return answers_to(self._desk, bound, requests, guess) if before is None else before
+        guess = guess_of_likely_width(desk, bound, guess, terms.width)
+        requests = terms.requests(desk, bound, [better_of(each) for each in questions], guess)
+        before = told_before(desk, bound, requests)
+        return answers_to(desk, bound, requests, guess) if before is None else before
 
     def _put(
         self,
@@ -437,18 +438,19 @@ class Verbs:
         describe: bool = False,
     ) -> Answer | Groups | Distribution:
         describe = describe and not terms.width.is_named
-        bound = bound_to(self._desk, question, groups, describe=describe)
+        desk = self._desk
+        bound = bound_to(desk, question, groups, describe=describe)
         if isinstance(bound, Labelled) and guess.side is None:
             guess = guess.each(len(bound.members))
-            return table_of_answers(self._desk, bound, guess, terms, self._frame_kind)
+            return table_of_answers(desk, bound, guess, terms, self._frame_kind)
         single = one_answer_of(bound)
-        guess = guess_of_likely_width(self._desk, [single], guess, terms.width)
-        requests = terms.requests(self._desk, [single], [better_of(question)], guess)
-        before = told_before(self._desk, [single], requests)
+        guess = guess_of_likely_width(desk, [single], guess, terms.width)
+        requests = terms.requests(desk, [single], [better_of(question)], guess)
+        before = told_before(desk, [single], requests)
         if before is not None:
             return before[0]
         try:
-            return answers_to(self._desk, [single], requests, guess)[0]
+            return answers_to(desk, [single], requests, guess)[0]
         except Refused:
             if not self._is_described_check(single, guess, terms):
                 raise
@@ -458,6 +460,8 @@ class Verbs:
     def _is_described_check(self, question: Bound, guess: Guess, terms: CallTerms) -> bool:
         """Whether a check named no half-width, and is of what its text describes."""
         if guess.verb != "check" or guess.side is not None or terms.width.is_named:
+            return False
+        if self._desk.transcript.account.closed is not None:  # it was ended for good
             return False
         return ruled(self._desk, question) is not None
 

@@ -229,11 +229,17 @@ class Implications:
     _events: dict[str, str | None] = field(default_factory=dict)
 
     def of(
-        self, question: Bound, released: ReleasedLooks, *, chained: bool = True
+        self,
+        question: Bound,
+        released: ReleasedLooks,
+        *,
+        chained: bool = True,
+        claimed: bool = True,
     ) -> Implied | None:
         """What is implied of a question; None where nothing was released that says something.
 
-        Only if it is `chained` are all looks read, for differences that follow from others.
+        Only if it is `chained` are all looks read, for differences that follow from others, and
+        only if it is `claimed` the shares of its conditions.
         """
         question = _plain(question)
         trial = self.ground is not None and self.ground.arms is not None
@@ -246,7 +252,7 @@ class Implications:
         sides = _sides(question)
         if sides is not None:
             sources.append(_apart(*(self._part(side, released) for side in sides)))
-        junction = _junction(question)
+        junction = _junction(question) if claimed else None
         if junction is not None:
             op, shares = junction
             sources.append(_joined(op, [self._part(share, released) for share in shares]))
@@ -278,11 +284,12 @@ class Implications:
 
     def _looks(self, question: Bound, released: ReleasedLooks) -> list[Recorded]:
         """The looks at a question, and what those at its event say of it."""
-        looks = [look for text in _texts(question) for look in released.looks_at(text)]
-        event = self._event(question.text) if released.describes else None
+        texts = _texts(question)
+        own, looks = texts[0], [look for text in texts for look in released.looks_at(text)]
+        event = self._event(own) if released.describes else None
         others = () if event is None else released.looks_at_event(event)
-        others = [each for each in others if each.question != question.text]
-        form = self._with_rule(question.text) if others else None  # which takes long to find
+        others = [each for each in others if each.question != own]
+        form = self._with_rule(own) if others else None  # which takes long to find
         if form is not None:
             looks += [each for each in (restated(look, form) for look in others) if each]
         return looks

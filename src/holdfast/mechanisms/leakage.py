@@ -15,11 +15,13 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast.data.sample import Sample
 from holdfast.errors import BudgetExhausted, Refused, Shortfall, ToleranceTooTight
+from holdfast.mechanisms.laws.laplace import LAPLACE
 from holdfast.mechanisms.laws.law import Grid, Law, grid_within
 from holdfast.mechanisms.laws.normal import NORMAL
 from holdfast.mechanisms.laws.uniform import NO_NOISE, UNIFORM
@@ -59,6 +61,7 @@ from holdfast.theory.leakage.equal_width import most_asks, most_roundings
 from holdfast.theory.leakage.release import RESOLUTION, discrete_uniform_for
 from holdfast.theory.leakage.vector_release import (
     vector_gaussian_log_charge,
+    vector_laplace_log_charge,
     vector_mean_radius,
     vector_uniform_log_charge,
 )
@@ -158,12 +161,21 @@ _LOG_HALF = math.log(0.5)
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """(eta, tau, nu) declared for every answer; tau is 0 with Laplace noise."""
+    """(eta, tau, nu) declared for every answer; tau is 0 with Laplace noise.
+
+    `tail` is the part of a question's level that is for the tail of its noise.
+    """
 
     version: int
     eta: float
-    tau: float
-    nu: float
+    log_tau: float
+    log_nu: float
+    tail: float = 0.5
+
+    @classmethod
+    def of(cls, version: int, eta: float, tau: float, nu: float) -> Calibration:
+        """Calibration of probabilities."""
+        return cls(version, eta, math.log(tau) if tau > 0.0 else -math.inf, math.log(nu))
 
     @property
     def stability(self) -> TypicalStability:
@@ -171,28 +183,31 @@ class Calibration:
         from holdfast.theory.typical.notion import TypicalStability
 
         form: Form = "oracle" if self.version == 2 else "set"
-        return TypicalStability(self.eta, self.tau, self.nu, form)
+        return TypicalStability.from_logs(self.eta, self.log_tau, self.log_nu, form)
 
     def grid(self, profile: Concentration, error: float) -> Grid | None:
         """As fine as eta allows, the distance of two typical cells rounded up; None: no cell."""
-        log_nu = math.log(self.nu)
         if self.version == 2:
-            distance = Fraction(round_up(profile.radius(log_nu) + error))
+            distance = Fraction(round_up(profile.radius(self.log_nu) + error))
         else:
-            distance = 2 * Fraction(round_up(profile.radius(log_nu + _LOG_HALF) + error))
-        most = self.eta
-        if self.tau > 0.0:
-            from holdfast.theory.typical.calibrated_noise import gaussian_scale
-
-            most = round_down(1 / gaussian_scale(1.0, self.eta, math.log(self.tau)))
+            distance = 2 * Fraction(round_up(profile.radius(self.log_nu + _LOG_HALF) + error))
+        most = self.eta if self.log_tau == -math.inf else _most_scales(self.eta, self.log_tau)
         cells = math.floor(math.floor(Fraction(most) * RESOLUTION) / distance)
         return Grid(cells, RESOLUTION, None) if cells else None
 
 
+@lru_cache  # every answer of a ledger has it
+def _most_scales(eta: float, log_tau: float) -> float:
+    """The distance, in scales, at which Gaussian answers are (eta, tau)-indistinguishable."""
+    from holdfast.theory.typical.calibrated_noise import gaussian_scale
+
+    return round_down(1 / gaussian_scale(1.0, eta, log_tau))
+
+
 # Questions of one batch that are the coordinates of one bounded vector, and its ball.
 #
-# Two batches are: coordinates of a declared vector with an l2 bound, and conditions of which no
-# two hold in one row, as the bins of a histogram. Which they are is seen from their texts alone.
+# Two batches are: coordinates of a declared vector with a bound in l1 or l2, and conditions of
+# which no two hold in one row, as the bins of a histogram: their texts alone say it.
 
 
 _MOST_COORDINATES = 256  # questions; of more, every pair would have to be looked at
@@ -200,16 +215,26 @@ _ROUNDED = 1 + 2.0**-40  # what doubles may make longer of a vector
 
 
 class VectorShape(NamedTuple):
-    """The set that the vectors of all rows are in, as parts of the range of one coordinate."""
+    """The set that the vectors of all rows are in, as parts of the range of one coordinate.
+
+    Its diameters are in the l2 norm and in the l1 norm.
+    """
 
     dimension: int
     diameter: float
     spread: float
+    l1_diameter: float
 
-    def radius(self, rows: int, log_p: float) -> float:
-        """Radius (l2) of the sample's vector around the truth, with the rows' rounding."""
-        exact = vector_mean_radius(rows, self.diameter, self.spread, min(0.0, log_p))
-        return round_up(exact * _ROUNDED + math.sqrt(self.dimension) * GRID_ERROR)
+    def radius(self, rows: int, log_p: float, law: Law) -> float:
+        """Radius of the sample's vector around the truth, with the rows' rounding; in the norm that
+        the noise is charged by: l1 for Laplace noise, l2 for others."""
+        root = math.sqrt(self.dimension)
+        if law == LAPLACE:
+            size, spread, roundings = self.l1_diameter, self.spread * root, float(self.dimension)
+        else:
+            size, spread, roundings = self.diameter, self.spread, root
+        exact = vector_mean_radius(rows, size, spread, min(0.0, log_p))
+        return round_up(exact * _ROUNDED + roundings * GRID_ERROR)
 
 
 def shape_of(questions: Sequence[Statistic]) -> VectorShape | None:
@@ -218,17 +243,18 @@ def shape_of(questions: Sequence[Statistic]) -> VectorShape | None:
     if not 2 <= d <= _MOST_COORDINATES:
         return None
     if _is_one_vector(questions):
-        return VectorShape(d, 1.0, 0.5)  # the range is from -bound to bound
+        first = questions[0]  # the range is from -bound to bound
+        in_l1 = isinstance(first, Coordinate) and first.norm == "l1"
+        return VectorShape(d, 1.0, 0.5, 1.0 if in_l1 else round_up(math.sqrt(d)))
     if _exclude_each_other(questions):
-        return VectorShape(d, math.sqrt(2.0), math.sqrt(1 - 1 / d))
+        return VectorShape(d, math.sqrt(2.0), math.sqrt(1 - 1 / d), 2.0)
     return None
 
 
 def _is_one_vector(questions: Sequence[Statistic]) -> bool:
     first = questions[0]
     return isinstance(first, Coordinate) and all(
-        isinstance(each, Coordinate) and (each.vector, each.bound) == (first.vector, first.bound)
-        for each in questions
+        isinstance(each, Coordinate) and each.of_vector == first.of_vector for each in questions
     )
 
 
@@ -247,9 +273,13 @@ def _exclude_each_other(questions: Sequence[Statistic]) -> bool:
 def joint_log_charge(law: Law, d: int, radius: float, grid: Grid) -> float | None:
     """ln kappa of one release of a vector in a ball of this radius; None: the law has no theorem.
 
-    Gaussian noise is rounded to cells after it was added, as the sample's value was before.
+    Gaussian noise is rounded to cells after it was added, as the sample's value was before; Laplace
+    noise is a whole number of cells, and a sum over cells is below the integral with a cell more in
+    each coordinate, half of it the rounding of the sample's value.
     """
     cells = round_up(radius * grid.cells)
+    if law == LAPLACE:
+        return vector_laplace_log_charge(d, round_up((cells + d) / grid.scale))
     if law == UNIFORM and grid.reach is not None:
         return vector_uniform_log_charge(d, cells, grid.reach)
     if law == NORMAL:
@@ -273,6 +303,12 @@ class Leakage:
     name: str
     law: Law
     calibration: Calibration | None = None
+    jointly: bool = True  # whether a batch that is one vector may be charged as one
+
+    @property
+    def tail(self) -> float:
+        """Part of a question's level that is for the tail of the noise."""
+        return tail_part(self.law) if self.calibration is None else self.calibration.tail
 
     def offer(self, terms: Terms, account: Account, wishes: Sequence[Wish]) -> list[Offer]:
         require_room(terms, account, len(wishes))
@@ -280,12 +316,12 @@ class Leakage:
             self._offer(terms, account, wish, position)
             for position, wish in enumerate(wishes, start=1)
         ]
-        if self.calibration is not None or not terms.independent:
+        if self.calibration is not None or not terms.independent or not self.jointly:
             return apart
         return _cheaper(apart, as_one_vector(self.law, terms, account, wishes, apart))
 
     def _offer(self, terms: Terms, account: Account, wish: Wish, position: int) -> Offer:
-        plain = plain_offer(terms, account, wish, position, self.law, 1 - tail_part(self.law))
+        plain = plain_offer(terms, account, wish, position, self.law, 1 - self.tail)
         if self.calibration is None:
             return plain
         profile = wish.question.concentration(terms.rows, terms.sampling)
@@ -298,7 +334,8 @@ class Leakage:
                 "with a larger eta, or none."
             )
         _, radius = plain.statement
-        tolerance = half_width_on(self.law, grid, radius, log_share_of(terms, account, position))
+        log_tail = log_share_of(terms, account, position) + math.log(self.tail)
+        tolerance = half_width_on(self.law, grid, radius, log_tail)
         if tolerance > wish.tolerance:
             (t, needed), of = shown_widths(wish.question, wish.tolerance, tolerance)
             raise ToleranceTooTight(
@@ -346,8 +383,8 @@ class Leakage:
                 charges = []
                 for part, grid in stage:
                     parts += 1
-                    log_part = log_share_of(terms, account, parts) + math.log(0.5)
-                    charges.append(self._charge(terms.half_width, part, grid, log_part, nats))
+                    log_share = log_share_of(terms, account, parts)
+                    charges.append(self._charge(terms.half_width, part, grid, log_share, nats))
                 if None in charges:
                     return count
                 nats += sum(charge for charge in charges if charge is not None)
@@ -360,12 +397,17 @@ class Leakage:
         return self.calibration.grid(part.profile, part.error)
 
     def _charge(
-        self, half_width: float, part: QuestionPart, grid: Grid | None, log_part: float, nats: float
+        self,
+        half_width: float,
+        part: QuestionPart,
+        grid: Grid | None,
+        log_share: float,
+        nats: float,
     ) -> float | None:
         """Charge of an answer to a part, at most; None if it would be refused."""
         t, scale = half_width * part.unit, self.law.resolution
-        radius = part.radius(min(0.0, log_part - nats))
-        error = self.law.error(scale, log_part) + 1
+        radius = part.radius(min(0.0, log_share + math.log(1 - self.tail) - nats))
+        error = self.law.error(scale, log_share + math.log(self.tail)) + 1
         if radius >= t or (self.calibration is not None and grid is None):
             return None
         if grid is None:
@@ -395,7 +437,7 @@ def as_one_vector(
     if radius >= tolerance:
         return []
     grid = grid_within(law, Fraction(tolerance) - Fraction(radius), log_tail)
-    ball = shape.radius(terms.rows, log_ball)
+    ball = shape.radius(terms.rows, log_ball, law)
     charge = joint_log_charge(law, d, ball, grid)
     if charge is None:
         return []
@@ -423,9 +465,9 @@ def tail_part(law: Law) -> float:
     return 0.5 if law.reach(law.resolution) is None else 0.0
 
 
-def half_width_on(law: Law, grid: Grid, radius: float, log_share: float) -> float:
-    """Half-width of an answer on this grid: radius, rounding and noise."""
-    error = Fraction(law.error(grid.scale, log_share + math.log(0.5))) + Fraction(1, 2)
+def half_width_on(law: Law, grid: Grid, radius: float, log_tail: float) -> float:
+    """Half-width of an answer on this grid: radius, rounding, and noise but for its tail."""
+    error = Fraction(law.error(grid.scale, log_tail)) + Fraction(1, 2)
     return round_up(float(Fraction(radius) + error / Fraction(grid.cells)))
 
 

@@ -276,7 +276,7 @@ def _cases(question: DescribedQuestion) -> list[Case]:
 def _paired(rule: PairedRule, share: float) -> Case:
     each = round(rule.rows * share / 2)
     when = f"differing in {percent(share)} of the rows"
-    return Case(when, _value_of(rule, rule.seen(each, each)))
+    return Case(when, _value_of(rule, rule.encode(each, each)))
 
 
 def _in_group(rule: Rule, name: str, size: int) -> list[Case]:
@@ -299,7 +299,7 @@ def _in_group(rule: Rule, name: str, size: int) -> list[Case]:
 
 
 def _value_of(rule: Rule, symbols: Symbols) -> float:
-    low, high = rule.found(symbols).interval
+    low, high = rule.decode(symbols).interval
     return (high - low) / 2
 
 

@@ -392,7 +392,7 @@ def _plain_value(value: str, operands: Sequence[Expression]) -> str:
     """What a text beside numbers or conditions was meant to be, without its quotes."""
     if any(each.kind is ValueKind.BOOLEAN for each in operands):
         return "true or false, without quotes"
-    return "a number without quotes: " + (value if value.replace(".", "").isdigit() else "15")
+    return "a number without quotes" + (f": {value}" if value.replace(".", "").isdigit() else "")
 
 
 def _comparable(left: Expression, right: Expression, op: Op) -> tuple[Expression, ...]:

@@ -289,9 +289,10 @@ def _from_toml(path: Path) -> ColumnFacts:
     tables = [content.get(name, {}) for name in SECTIONS]
     if not sections or not all(isinstance(table, dict) for table in tables):
         raise InvalidArgument(
-            f"The schema file {str(path)!r} has {listed(content)} and no table [bounds] with lines "
-            "like x = [0, 1]; there may also be tables [scales], [values], [weights] and "
-            "[never_null], and lists of favourites, outcomes, segments and planned questions."
+            f"The schema file {str(path)!r} begins with {_first(content)} and has no table "
+            "[bounds] with lines like x = [0, 1], nor [values] with lines like arm = ['a', 'b']; "
+            "there may also be tables [scales], [weights] and [never_null], and lists of "
+            "favourites, outcomes, segments and planned questions."
         )
     lists: dict[str, Any] = {name: read_list(name, content.get(name, [])) for name in LISTS}
     bounds, values, weights, scales, never_null = tables
@@ -316,6 +317,10 @@ def _doubles(numbers: object) -> object:
 def shortened(name: str) -> str:
     """A name in quotes, cut where it is long."""
     return repr(name if len(name) <= 60 else name[:57] + "...")
+
+
+def _first(content: Iterable[str]) -> str:
+    return next((shortened(name) for name in content), "nothing")
 
 
 def listed(names: Iterable[str]) -> str:

@@ -27,7 +27,7 @@ from holdfast.question.expression import (
     ValueKind,
     subtrees,
 )
-from holdfast.question.safe_text import CHAINS, TextToken, not_here, read_sql, read_words
+from holdfast.question.safe_text import OPERATOR_CHAINS, TextToken, not_here, read_sql, read_words
 from holdfast.question.text import identifier, string, text_of
 
 __all__ = [
@@ -130,8 +130,9 @@ def _require_likely_value(schema: Schema, op: Op, name: str, value: str) -> None
     if op in _ORDERS and _MOMENT.fullmatch(value):
         raise InvalidQuestion(
             f"Column {shortened(name)} is text, which {str(op)!r} orders letter by letter, and "
-            f"{string(value)} is a date; declare its format, or make it a date before the table "
-            f"is opened: pl.col({name!r}).str.to_date()."
+            f"{string(value)} is a date; make it one before the table is opened: "
+            f"pl.col({name!r}).str.to_datetime(), or of a CSV file say its format: date_format= "
+            "(--date-format)."
         )
     known = schema.said.values.get(name, (value,))
     if op in (Op.EQUAL, Op.UNEQUAL) and value not in known:
@@ -139,6 +140,14 @@ def _require_likely_value(schema: Schema, op: Op, name: str, value: str) -> None
             f"{shortened(value)} is not among the declared values of {name}, "
             f"{listed(known[:_MOST_LISTED])}; write one of them, or {identifier(name)} like "
             f"{string(value)} for one that was not declared."
+        )
+    learnt = schema.values.get(name, ())
+    spelled = [each for each in learnt if each.casefold() == value.strip().casefold()]
+    if op in (Op.EQUAL, Op.UNEQUAL) and spelled and value not in learnt:
+        raise InvalidQuestion(
+            f"{shortened(value)} is not among the values of {name} in the training rows; "
+            f"did you mean {string(spelled[0])}? Write {identifier(name)} like {string(value)} for "
+            "another one."
         )
 
 
@@ -153,7 +162,7 @@ class _Reader:
 
     def read(self, node: _Node, bounded: bool) -> Expression:
         name = type(node).__name__
-        if name in CHAINS:
+        if name in OPERATOR_CHAINS:
             return self._chain(node, bounded)
         if name in _COMPARISONS:
             return self._compare(
@@ -203,6 +212,8 @@ class _Reader:
                 raise
             if "single quotes" in str(error):
                 raise
+            if identifier.this.casefold() == "nan" and not quoted:
+                raise InvalidQuestion(not_here("isnan").replace("isnan", "nan", 1)) from None
             raise InvalidQuestion(
                 f"{error} Text goes in single quotes: {string(identifier.this.strip('‘’“”'))}."
             ) from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import math
 import re
@@ -225,9 +226,19 @@ class Caller:
         if token.share is not None:
             budget = await self.served.read(lambda holdout: holdout.budget)
             pool = Pool(budget, token.share)
-        charged = await run_in(
-            TOKENS, lambda: tokens.charge(token, call, price, None if pool is None else pool.covers)
+        charging = TOKENS.submit(
+            tokens.charge, token, call, price, None if pool is None else pool.covers
         )
+
+        def withdraw() -> None:
+            if not charging.cancelled() and charging.result() == "now":
+                tokens.settle(token, call, FREE)
+
+        try:
+            charged = await asyncio.wrap_future(charging)
+        except asyncio.CancelledError:  # the charge may have been written, and nobody heard of it
+            TOKENS.submit(withdraw)
+            raise
         if charged == "over":
             reply = await stored_reply()
             if reply is None:
@@ -243,8 +254,7 @@ class Caller:
                 await run_in(TOKENS, lambda: tokens.settle(token, call, FREE))
             raise
         except Withdrawn:
-            if charged == "now":  # nobody waits here for that, either
-                TOKENS.submit(tokens.settle, token, call, FREE)
+            TOKENS.submit(withdraw)  # nobody waits here for that, either
             raise
         reserved = price if charged == "now" else tokens.counted(token, call)
         took = settled(reply, reserved)

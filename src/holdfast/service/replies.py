@@ -15,7 +15,7 @@ from holdfast.boards.standings import Standing
 from holdfast.ledger.attachments import Origin
 from holdfast.ledger.leaderboards import TurnedAway
 from holdfast.ledger.view import LINE_COLUMNS
-from holdfast.mechanisms.terms import Closed, Terms
+from holdfast.mechanisms.terms import Terms
 from holdfast.planner.table import Option
 from holdfast.service.tokens import Token
 
@@ -28,6 +28,7 @@ __all__ = [
     "BatchReply",
     "BoardReply",
     "BudgetReply",
+    "ClosedReply",
     "ColumnReply",
     "ColumnsReply",
     "CostReply",
@@ -205,7 +206,13 @@ class CostReply(BaseModel):
     text: _Text
 
 
-_Closed = _record("ClosedReply", "When and why a ledger was closed or retired.", Closed)
+class ClosedReply(BaseModel):
+    """When and why a ledger was closed or retired."""
+
+    at: str = Field(description="When, in UTC.")
+    why: str = Field(description="The reason, in words.")
+    retired: bool = Field(description="Whether text questions are ended, too.")
+    successor: str | None = Field(description="What is to be asked instead.")
 
 
 class _Budget(BaseModel):
@@ -221,7 +228,9 @@ class _Budget(BaseModel):
     next_gate: dict[str, Any] | None = Field(description="The gain that it can show, and how.")
     simultaneous: _Simultaneous
     nats: float = Field(description="What has leaked.")
-    closed: _Closed | None  # type: ignore[valid-type]
+    closed: ClosedReply | None = Field(
+        description="Where nothing new is asked any more: since when, and why."
+    )
     promise: _Promise
     assumes: _Assumes
     why: str | None = Field(description="Why the mechanism was chosen.")
@@ -263,7 +272,7 @@ class _Dataset(BaseModel):
     promise: _Promise
     assumes: _Assumes
     remaining: str = Field(description="What is left, in words.")
-    closed: _Closed | None  # type: ignore[valid-type]
+    closed: ClosedReply | None
     details: _Details = None
 
 

@@ -54,7 +54,6 @@ __all__ = ["bench_pages"]
 
 bench_pages = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 _Text = Annotated[str, Form(max_length=10_000)]
-_Numbers = Annotated[list[int], Query(default_factory=list)]
 _FIELDS = ("question", "verb", "number", "half_width", "why", "key")
 _NEWEST, _LISTED = 6, 200
 

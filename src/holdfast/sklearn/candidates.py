@@ -366,7 +366,7 @@ class HoldoutObjective:
         name = f"search-{(pickled_digest((code, rows, way)) or '')[7:19]}"
         declared: Declaring = {
             "size": self.places.size,
-            "question": scoring.asked(name),
+            "question": scoring.question(name),
             "bounds": scoring.bounds,
             "computed": True,
             "train": training,

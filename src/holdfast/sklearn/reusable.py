@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["ReusableHoldout"]
 
 _SHORT_DIGEST = 12
+_OF_HOLDOUT = ("budget", "certificate", "chart", "ledger", "schema")
 
 
 class ReusableHoldout:
@@ -97,13 +98,15 @@ class ReusableHoldout:
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> None:
-            raise without_attribute("a ReusableHoldout", self, name)
+            below = name in _OF_HOLDOUT
+            instead = f"its table and ledger have it: holdout.{name}." if below else ""
+            raise without_attribute("a ReusableHoldout", self, name, instead)
 
     def ask(
         self, estimator: Any, name: str | None = None, **options: Unpack[BatchOptions]
     ) -> Answer:
         """The score of a fitted estimator, with noise; `name` is what it is called."""
-        question = self.scoring.asked(self.column(estimator, name))
+        question = self.scoring.question(self.column(estimator, name))
         return self.holdout.ask(question, **self._noted(options))
 
     @checks_arguments("check")
@@ -111,7 +114,7 @@ class ReusableHoldout:
         self, estimator: Any, guess: float, name: str | None = None, **options: Unpack[BatchOptions]
     ) -> Answer:
         """Is the score about `guess`, the one of cross-validation, say?"""
-        question = self.scoring.asked(self.column(estimator, name))
+        question = self.scoring.question(self.column(estimator, name))
         return self.holdout.check(question, guess=guess, **self._noted(options))
 
     @checks_arguments("gate")

@@ -45,7 +45,7 @@ __all__ = [
 class Summary(Protocol):
     """What is asked of a column, and what that is for rows that are not protected."""
 
-    def asked(self, column: str, low: float) -> str:
+    def question(self, column: str, low: float) -> str:
         """The question for the score of a column whose least value is `low`."""
         ...
 
@@ -53,7 +53,7 @@ class Summary(Protocol):
         """That for how much higher one score is than another; None where no average tells it."""
         ...
 
-    def better(self, column: str, other: str, low: float) -> str | None:
+    def better(self, column: str, incumbent: str, low: float) -> str | None:
         """That for what is above 0 if one score is higher than another; None if there is none."""
         ...
 
@@ -122,9 +122,9 @@ class Scoring:
         """The score on rows that are not protected."""
         return self.summary.of_all(labels, self.column(estimator, features, labels))
 
-    def asked(self, column: str) -> str:
+    def question(self, column: str) -> str:
         """The question for the score, where a column has the estimator's values."""
-        return self.summary.asked(column, self.bounds.low)
+        return self.summary.question(column, self.bounds.low)
 
     def gain(self, column: str, incumbent: str) -> str:
         """The question for how much higher one column's score is than another's."""
@@ -143,14 +143,14 @@ class Scoring:
             )
         return question
 
-    def closer(self, column: str, other: str) -> str:
+    def closer(self, column: str, incumbent: str) -> str:
         """The question on how many more rows one column's error is the smaller one."""
         if self.errors is None:
             raise InvalidArgument(
                 f"scoring is {self.name!r}, and who is closer is told by errors; choose one of "
                 f"{', '.join(_OF_ERRORS)}."
             )
-        return f"closer({identifier(column)}, {identifier(other)}, {self.errors})"
+        return f"closer({identifier(column)}, {identifier(incumbent)}, {self.errors})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,14 +162,14 @@ class AverageOfRows:
 
     is_right: bool = False
 
-    def asked(self, column: str, low: float) -> str:
+    def question(self, column: str, low: float) -> str:
         return f"avg({self._value(column, low)})"
 
     def gain(self, column: str, incumbent: str, low: float) -> str | None:
         return f"difference({self._value(column, low)}, {self._value(incumbent, low)})"
 
-    def better(self, column: str, other: str, low: float) -> str | None:
-        return self.gain(column, other, low)
+    def better(self, column: str, incumbent: str, low: float) -> str | None:
+        return self.gain(column, incumbent, low)
 
     def of_all(self, labels: _Array, column: NDArray[np.float64]) -> float:  # noqa: ARG002
         return float(column.mean())
@@ -187,14 +187,14 @@ class ClassesOfRows:
     much rarer its class is than others, so that each class counts alike.
     """
 
-    def asked(self, column: str, low: float) -> str:
-        return AverageOfRows().asked(column, low)
+    def question(self, column: str, low: float) -> str:
+        return AverageOfRows().question(column, low)
 
     def gain(self, column: str, incumbent: str, low: float) -> str | None:
         return AverageOfRows().gain(column, incumbent, low)
 
-    def better(self, column: str, other: str, low: float) -> str | None:
-        return self.gain(column, other, low)
+    def better(self, column: str, incumbent: str, low: float) -> str | None:
+        return self.gain(column, incumbent, low)
 
     def of_all(self, labels: _Array, column: NDArray[np.float64]) -> float:
         import numpy as np
@@ -209,14 +209,14 @@ class OverlapOfRows:
 
     positive: Any
 
-    def asked(self, column: str, low: float) -> str:
+    def question(self, column: str, low: float) -> str:
         return f"f1(coalesce({identifier(column)}, {numeral(low)}) > 0.5, {_is(self.positive)})"
 
     def gain(self, column: str, incumbent: str, low: float) -> str | None:  # noqa: ARG002
         return None
 
-    def better(self, column: str, other: str, low: float) -> str | None:
-        return self.gain(column, other, low)
+    def better(self, column: str, incumbent: str, low: float) -> str | None:
+        return self.gain(column, incumbent, low)
 
     def of_all(self, labels: _Array, column: NDArray[np.float64]) -> float:
         from sklearn.metrics import f1_score  # type: ignore[import-untyped]
@@ -230,14 +230,14 @@ class AreaOfRows:
 
     positive: Any
 
-    def asked(self, column: str, low: float) -> str:  # noqa: ARG002 - nothing is below a missing one
+    def question(self, column: str, low: float) -> str:  # noqa: ARG002 - nothing is below a missing one
         return f"auc({identifier(column)}, {_is(self.positive)})"
 
     def gain(self, column: str, incumbent: str, low: float) -> str | None:  # noqa: ARG002
         return None
 
-    def better(self, column: str, other: str, low: float) -> str | None:
-        return self.gain(column, other, low)
+    def better(self, column: str, incumbent: str, low: float) -> str | None:
+        return self.gain(column, incumbent, low)
 
     def of_all(self, labels: _Array, column: NDArray[np.float64]) -> float:
         from sklearn.metrics import roc_auc_score
@@ -251,14 +251,14 @@ class RootOfRows:
 
     caps: ErrorCaps
 
-    def asked(self, column: str, low: float) -> str:  # noqa: ARG002 - a missing one is the cap
+    def question(self, column: str, low: float) -> str:  # noqa: ARG002 - a missing one is the cap
         return f"neg_rmse({identifier(column)}, 0, {numeral(self.caps.cap)})"
 
-    def gain(self, column: str, other: str, low: float) -> str | None:  # noqa: ARG002
+    def gain(self, column: str, incumbent: str, low: float) -> str | None:  # noqa: ARG002
         return None
 
-    def better(self, column: str, other: str, low: float) -> str | None:  # noqa: ARG002
-        return _smaller_loss(column, other, "0", self.caps.cap)
+    def better(self, column: str, incumbent: str, low: float) -> str | None:  # noqa: ARG002
+        return _smaller_loss(column, incumbent, "0", self.caps.cap)
 
     def of_all(self, labels: _Array, column: NDArray[np.float64]) -> float:  # noqa: ARG002
         return -float((column**2).mean() ** 0.5)
@@ -273,15 +273,15 @@ class ShareExplained:
 
     caps: ErrorCaps
 
-    def asked(self, column: str, low: float) -> str:  # noqa: ARG002 - a missing one is the cap
+    def question(self, column: str, low: float) -> str:  # noqa: ARG002 - a missing one is the cap
         caps = f"{numeral(self.caps.cap)}, {numeral(self.most)}"
         return f"r2({identifier(column)}, {DEVIATION}, 0, {caps})"
 
-    def gain(self, column: str, other: str, low: float) -> str | None:  # noqa: ARG002
+    def gain(self, column: str, incumbent: str, low: float) -> str | None:  # noqa: ARG002
         return None
 
-    def better(self, column: str, other: str, low: float) -> str | None:  # noqa: ARG002
-        return _smaller_loss(column, other, DEVIATION, self.caps.cap)
+    def better(self, column: str, incumbent: str, low: float) -> str | None:  # noqa: ARG002
+        return _smaller_loss(column, incumbent, DEVIATION, self.caps.cap)
 
     def of_all(self, labels: _Array, column: NDArray[np.float64]) -> float:
         own = self.deviations(labels)
@@ -305,9 +305,9 @@ class ShareExplained:
         return self.caps.baseline_cap
 
 
-def _smaller_loss(column: str, other: str, label: str, cap: float) -> str:
+def _smaller_loss(column: str, incumbent: str, label: str, cap: float) -> str:
     """How much smaller the mean squared error of one column is than that of another."""
-    losses = (capped_loss(identifier(each), label, cap) for each in (other, column))
+    losses = (capped_loss(identifier(each), label, cap) for each in (incumbent, column))
     return f"difference({', '.join(losses)})"
 
 
@@ -484,6 +484,12 @@ def _errors(
 def _of_classes(scoring: str, labels: _Array) -> Scoring:
     import numpy as np
 
+    if labels.dtype.kind == "f" and not np.all(labels == np.round(labels)):
+        raise InvalidArgument(
+            f"scoring is {scoring!r}, of classes, and y has numbers that are not whole; choose an "
+            "error, such as scoring='neg_mean_absolute_error' with y_range=(low, high), or make "
+            "the classes texts."
+        )
     classes, sizes = np.unique(labels, return_counts=True)
     if len(classes) < 2:
         raise InvalidArgument(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from hashlib import shake_256
 from typing import TYPE_CHECKING, ClassVar
 
@@ -14,7 +15,7 @@ import numpy as np
 
 from holdfast.question.row import GRID, RowValue
 from holdfast.statistics.mean_rules import GroupMeanRule, MeanRule
-from holdfast.statistics.rule import GroupRows, Look, Symbols, counts, own_rows
+from holdfast.statistics.rule import GroupRows, Look, Symbols, counts, own_rows, register_rule
 from holdfast.theory.direct.half_each import half_each_interval
 from holdfast.theory.direct.symbols import contained_levels
 
@@ -31,6 +32,7 @@ _FEWEST, _MOST = 1 << 7, 1 << _RANK_BITS
 _IN_ORDER = ("bounded_mean_interval", "half_each_lower")
 
 
+@register_rule
 @dataclass(frozen=True, slots=True)
 class AlikeMean(MeanRule):
     """The mean of a bounded value over `rows` alike rows: bets that know an order of the rows too.
@@ -42,14 +44,15 @@ class AlikeMean(MeanRule):
     method: ClassVar[str] = "bets on the mean, without and in an order of the rows"
     theorems: ClassVar[tuple[str, ...]] = _IN_ORDER
 
-    def seen_in_order(self, histogram: Histogram, key: bytes) -> Symbols:
+    def encode_in_order(self, histogram: Histogram, key: bytes) -> Symbols:
         """The symbols of rows with this histogram, in the order of a key."""
         if not _FEWEST <= self.rows <= _MOST:
-            return self.seen(histogram)
+            return self.encode(histogram)
         log_p, _ = contained_levels(self.log_p)
         rows, twice = (histogram.low, histogram.high, histogram.counts), self.rows**2 * 2.0**-45
-        interval = half_each_interval(*rows, ranks_in_order(self.rows, key), log_p - twice)
-        return self.window.seen(Fraction(histogram.total, self.rows * GRID), interval)
+        encode = partial(self.window.encode, Fraction(histogram.total, self.rows * GRID))
+        order = ranks_in_order(self.rows, key)
+        return encode(half_each_interval(*rows, order, log_p - twice, encode))
 
 
 def ranks_in_order(rows: int, key: bytes) -> NDArray[np.int64]:
@@ -64,6 +67,7 @@ def ranks_in_order(rows: int, key: bytes) -> NDArray[np.int64]:
     return (drawn & np.uint64(_MOST - 1)).astype(np.int64)
 
 
+@register_rule
 @dataclass(frozen=True, slots=True)
 class AlikeGroupMean(GroupMeanRule):
     """The mean inside a group of alike rows as `AlikeMean` has it, and its size."""
@@ -76,19 +80,19 @@ class AlikeGroupMean(GroupMeanRule):
         rows = own_rows(self.log_sizes, known=self.known)
         return f"bets on the mean of {rows}, without and in an order of them"
 
-    def seen_in_order(self, histogram: Histogram, key: bytes, around: Symbols) -> Symbols:
+    def encode_in_order(self, histogram: Histogram, key: bytes, around: Symbols) -> Symbols:
         """The symbols of a group with this histogram, and of the group `around` it."""
         size = histogram.rows
         if size == 0:
-            return self.seen(histogram, around)
-        return (*around, size, *AlikeMean(size, self.log_p).seen_in_order(histogram, key))
+            return self.encode(histogram, around)
+        return (*around, size, *AlikeMean(size, self.log_p).encode_in_order(histogram, key))
 
 
 def alike_look(value: RowValue, rule: AlikeMean) -> Look:
     """The mean of a value, of all rows."""
     return Look(
         rule,
-        lambda found: rule.seen_in_order(found.histograms[0], found.key),
+        lambda evidence: rule.encode_in_order(evidence.histograms[0], evidence.key),
         histograms=((value, None),),
     )
 
@@ -97,7 +101,9 @@ def alike_group_look(value: RowValue, group: GroupRows, rule: AlikeGroupMean) ->
     """The mean of a value among the rows of a group."""
     return Look(
         rule,
-        lambda found: rule.seen_in_order(found.histograms[0], found.key, tuple(counts(found))),
+        lambda evidence: rule.encode_in_order(
+            evidence.histograms[0], evidence.key, tuple(counts(evidence))
+        ),
         group.around,
         ((value, group.inside),),
     )

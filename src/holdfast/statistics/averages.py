@@ -354,7 +354,9 @@ def arms_of(arm: Any, table: Table) -> list[tuple[Expression, Expression]]:
     if len(values) < 2:
         raise InvalidQuestion(
             f"An effect compares arms, and the values of {text_of(tree)} are not declared; write "
-            "a condition, as in effect(y, arm = 'treated'), or declare the column's values."
+            "a condition, as in effect(y, arm = 'treated'), or declare them: "
+            f"declare(schema={{{text_of(tree)!r}: ['a', 'b']}}) (holdfast declare NAME --schema "
+            f"FILE with [values] and {text_of(tree)} = ['a', 'b'])."
         )
     named = [each for each in values if str(each).lower() in _CONTROL]
     control = named[0] if len(named) == 1 else values[0]

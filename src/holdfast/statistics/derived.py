@@ -154,11 +154,11 @@ class Derived(Protocol):
         """What follows from the answers to all parts, in their order."""
         ...
 
-    def favourable(self, known: Sequence[Estimate | None]) -> list[tuple[float, ...]]:
+    def favourable(self, estimates: Sequence[Estimate | None]) -> list[tuple[float, ...]]:
         """Values of all parts by which most would be said, given what is known of some."""
         ...
 
-    def last_guess(self, guess: float, others: Sequence[float]) -> float:
+    def last_guess(self, guess: float, values: Sequence[float]) -> float:
         """The guess about the last part that a guess of the whole means, given the other values."""
         ...
 
@@ -193,8 +193,8 @@ def batches(question: Statistic | Derived, *, numbers: bool, once: bool = False)
 
 def all_parts(question: Derived) -> tuple[Statistic, ...]:
     """The parts that are needed where none of them narrows another."""
-    (found,) = batches(question, numbers=False, once=True)
-    return found
+    (parts,) = batches(question, numbers=False, once=True)
+    return parts
 
 
 def described_parts(question: Derived) -> tuple[Statistic, ...]:
@@ -208,17 +208,17 @@ def described_parts(question: Derived) -> tuple[Statistic, ...]:
 
 def staged(question: Derived, guess: float | None, *, once: bool = False) -> Play:
     """The play of a statistic that is asked stage by stage; a guess is about its last part."""
-    found: list[Estimate] = []
+    estimates: list[Estimate] = []
     *earlier, last = batches(question, numbers=guess is not None, once=once)
     for stage in earlier:
-        found += yield [Subquestion(part) for part in stage]
+        estimates += yield [Subquestion(part) for part in stage]
     if guess is None:
-        found += yield [Subquestion(part) for part in last]
+        estimates += yield [Subquestion(part) for part in last]
     else:
         (part,) = last
-        about = question.last_guess(guess, [each.value for each in found])
-        found += yield [Subquestion(part, fraction(min(part.high, max(part.low, about)), part))]
-    return question.join(found)
+        about = question.last_guess(guess, [each.value for each in estimates])
+        estimates += yield [Subquestion(part, fraction(min(part.high, max(part.low, about)), part))]
+    return question.join(estimates)
 
 
 def as_counted(value: RowValue) -> Expression:
@@ -295,13 +295,13 @@ class Conditional:
         found = conditional_mean_interval(self.pivot, *rest.interval, *share.interval)
         return Joined.within(ratio_value(self.pivot, rest, share), found, self.low, self.high)
 
-    def favourable(self, known: Sequence[Estimate | None]) -> list[tuple[float, ...]]:
-        share = 1.0 if known[0] is None else known[0].interval.high
+    def favourable(self, estimates: Sequence[Estimate | None]) -> list[tuple[float, ...]]:
+        share = 1.0 if estimates[0] is None else estimates[0].interval.high
         reach = share * (self.high - self.low) / 2  # every row of the group at one end
         return [(share, reach), (share, -reach)]
 
-    def last_guess(self, guess: float, others: Sequence[float]) -> float:
-        (share,) = others
+    def last_guess(self, guess: float, values: Sequence[float]) -> float:
+        (share,) = values
         return (guess - self.pivot) * share
 
 
@@ -341,10 +341,10 @@ class Total:
         (mean,) = parts
         return Joined(self.population * mean.value, total_interval(self.population, *mean.interval))
 
-    def favourable(self, known: Sequence[Estimate | None]) -> list[tuple[float, ...]]:  # noqa: ARG002
+    def favourable(self, estimates: Sequence[Estimate | None]) -> list[tuple[float, ...]]:  # noqa: ARG002
         return [(self.mean.low,), (self.mean.high,)]
 
-    def last_guess(self, guess: float, others: Sequence[float]) -> float:  # noqa: ARG002
+    def last_guess(self, guess: float, values: Sequence[float]) -> float:  # noqa: ARG002
         return guess / self.population
 
 
@@ -384,18 +384,18 @@ class Difference:
         found = difference_interval(*first.interval, *second.interval)
         return Joined.within(value, found, self.low, self.high)
 
-    def favourable(self, known: Sequence[Estimate | None]) -> list[tuple[float, ...]]:
-        mine, others = _divided(self._both, known)
+    def favourable(self, estimates: Sequence[Estimate | None]) -> list[tuple[float, ...]]:
+        mine, others = _divided(self._both, estimates)
         return [
             _interleaved(self._both, [first, second])
             for first in _favourable(self.first, mine)
             for second in _favourable(self.second, others)
         ]
 
-    def last_guess(self, guess: float, others: Sequence[float]) -> float:
-        first, _ = known_means(self._both, others)
+    def last_guess(self, guess: float, values: Sequence[float]) -> float:
+        first, _ = known_means(self._both, values)
         wanted = min(self.second.high, max(self.second.low, first - guess))
-        return last_part(self._both, wanted, others)
+        return last_part(self._both, wanted, values)
 
     @property
     def _both(self) -> tuple[AnyMean, AnyMean]:
@@ -416,21 +416,21 @@ def stages_of(means: Sequence[AnyMean]) -> Stages:
 
 def _divided(means: Sequence[AnyMean], parts: Sequence[_Own]) -> list[list[_Own]]:
     """The parts of each mean, from those of all stage by stage."""
-    found: list[list[_Own]] = [[] for _ in means]
-    left = iter(parts)
+    divided: list[list[_Own]] = [[] for _ in means]
+    rest = iter(parts)
     for stage in _aligned(means):
-        for mine, own in zip(found, stage, strict=True):
-            mine.extend(next(left) for _ in own)
-    return found
+        for mine, own in zip(divided, stage, strict=True):
+            mine.extend(next(rest) for _ in own)
+    return divided
 
 
 def _interleaved(means: Sequence[AnyMean], values: Sequence[Sequence[float]]) -> tuple[float, ...]:
     """The values of all parts stage by stage: the other way round than `_divided`."""
-    left = [iter(each) for each in values]
+    iterators = [iter(each) for each in values]
     return tuple(
         next(mine)
         for stage in _aligned(means)
-        for mine, own in zip(left, stage, strict=True)
+        for mine, own in zip(iterators, stage, strict=True)
         for _ in own
     )
 
@@ -444,52 +444,54 @@ def joined_means(means: Sequence[AnyMean], parts: Sequence[Estimate]) -> list[Jo
 def estimated_means(means: Sequence[AnyMean], parts: Sequence[Estimate]) -> list[Estimate]:
     """Each of several means with a value, the middle of its interval where it has none."""
     joined = joined_means(means, parts)
-    return [Estimate(_middle(found), found.interval) for found in joined]
+    return [Estimate(_middle(joint), joint.interval) for joint in joined]
 
 
-def known_means(means: Sequence[AnyMean], others: Sequence[float]) -> list[float]:
+def known_means(means: Sequence[AnyMean], values: Sequence[float]) -> list[float]:
     """Several means from the values of all parts but the last, on which only the last rests."""
-    exactly = [Estimate(value, Interval(value, value)) for value in (*others, 0.0)]
-    return [found.value for found in estimated_means(means, exactly)]
+    exactly = [Estimate(value, Interval(value, value)) for value in (*values, 0.0)]
+    return [mean.value for mean in estimated_means(means, exactly)]
 
 
-def last_part(means: Sequence[AnyMean], wanted: float, others: Sequence[float]) -> float:
+def last_part(means: Sequence[AnyMean], wanted: float, values: Sequence[float]) -> float:
     """The value of the last part by which the last mean is the one wanted."""
     last = means[-1]
     if not isinstance(last, Conditional):
         return wanted
-    *own, _ = _divided(means, (*others, 0.0))[-1]
+    *own, _ = _divided(means, (*values, 0.0))[-1]
     return last.last_guess(wanted, own)
 
 
 def parts_with(
-    means: Sequence[AnyMean], values: Sequence[float], known: Sequence[Estimate | None]
+    means: Sequence[AnyMean], values: Sequence[float], estimates: Sequence[Estimate | None]
 ) -> tuple[float, ...]:
     """Values of all parts by which the means have these, given what is known of some."""
-    found: list[tuple[float, ...]] = []
-    for mean, value, own in zip(means, values, _divided(means, known), strict=True):
+    by_mean: list[tuple[float, ...]] = []
+    for mean, value, own in zip(means, values, _divided(means, estimates), strict=True):
         if isinstance(mean, Conditional):
             share = 1.0 if own[0] is None else own[0].interval.high
-            found.append((share, mean.last_guess(value, (share,))))
+            by_mean.append((share, mean.last_guess(value, (share,))))
         else:
-            found.append((value,))
-    return _interleaved(means, found)
+            by_mean.append((value,))
+    return _interleaved(means, by_mean)
 
 
-def _joined(one: AnyMean, parts: Sequence[Estimate]) -> Joined:
-    if isinstance(one, Conditional):
-        return one.join(parts)
+def _joined(mean: AnyMean, parts: Sequence[Estimate]) -> Joined:
+    if isinstance(mean, Conditional):
+        return mean.join(parts)
     return Joined(parts[0].value, parts[0].interval)
 
 
-def _favourable(one: AnyMean, known: Sequence[Estimate | None]) -> list[tuple[float, ...]]:
-    return one.favourable(known) if isinstance(one, Conditional) else [(one.low,), (one.high,)]
+def _favourable(mean: AnyMean, estimates: Sequence[Estimate | None]) -> list[tuple[float, ...]]:
+    return (
+        mean.favourable(estimates) if isinstance(mean, Conditional) else [(mean.low,), (mean.high,)]
+    )
 
 
-def _middle(found: Joined) -> float:
+def _middle(joined: Joined) -> float:
     """The value, or where there is none the middle of the interval."""
-    low, high = found.interval
-    return low + (high - low) / 2 if found.value is None else found.value
+    low, high = joined.interval
+    return low + (high - low) / 2 if joined.value is None else joined.value
 
 
 @dataclass(frozen=True, slots=True)
@@ -533,8 +535,8 @@ class Paired:
         most = max(0.0, share[0].interval.high) if share else 1.0
         return Joined.within(difference.value, difference.interval, -most, most)
 
-    def favourable(self, known: Sequence[Estimate | None]) -> list[tuple[float, ...]]:
-        return [(1.0,) * len(known)]
+    def favourable(self, estimates: Sequence[Estimate | None]) -> list[tuple[float, ...]]:
+        return [(1.0,) * len(estimates)]
 
-    def last_guess(self, guess: float, others: Sequence[float]) -> float:  # noqa: ARG002
+    def last_guess(self, guess: float, values: Sequence[float]) -> float:  # noqa: ARG002
         return guess

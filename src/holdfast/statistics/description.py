@@ -81,22 +81,19 @@ class DescribedQuestion:
     dictionary: str | None = None
     member: str | None = None
     planned: bool = False
+    # Of the question itself, read once: a call asks for them a dozen times.
+    text: str = field(init=False, repr=False, compare=False)
+    low: float = field(init=False, repr=False, compare=False)
+    high: float = field(init=False, repr=False, compare=False)
+    unbounded: bool = field(init=False, repr=False, compare=False)
 
-    @property
-    def text(self) -> str:
-        return self.question.text
-
-    @property
-    def low(self) -> float:
-        return self.question.low
-
-    @property
-    def high(self) -> float:
-        return self.question.high
-
-    @property
-    def unbounded(self) -> bool:
-        return is_single(self.question) and self.question.unbounded
+    def __post_init__(self) -> None:
+        question = self.question
+        unbounded = is_single(question) and question.unbounded
+        object.__setattr__(self, "text", question.text)
+        object.__setattr__(self, "low", question.low)
+        object.__setattr__(self, "high", question.high)
+        object.__setattr__(self, "unbounded", unbounded)
 
     @property
     def error(self) -> float:
@@ -165,11 +162,11 @@ class DescribedParts:
     def join(self, parts: Sequence[Estimate]) -> Joined:
         return self.question.join(parts)
 
-    def favourable(self, known: Sequence[Estimate | None]) -> list[tuple[float, ...]]:
-        return self.question.favourable(known)
+    def favourable(self, estimates: Sequence[Estimate | None]) -> list[tuple[float, ...]]:
+        return self.question.favourable(estimates)
 
-    def last_guess(self, guess: float, others: Sequence[float]) -> float:
-        return self.question.last_guess(guess, others)
+    def last_guess(self, guess: float, values: Sequence[float]) -> float:
+        return self.question.last_guess(guess, values)
 
 
 def columns_read(question: Statistic) -> tuple[str, ...]:
@@ -237,13 +234,13 @@ def event_text(question: Bound) -> str | None:
 
 def described_again(text: str, ground: Ground | None) -> DescribedQuestion:
     """The described question that a ledger knows by this text."""
-    found = None
+    answer = None
     if ground is not None:
         question = ground.prior.read(text)
-        found = described(question, ground) if question.text == text else None
-    if found is None:
+        answer = described(question, ground) if question.text == text else None
+    if answer is None:
         raise InvalidQuestion("The text in the ledger is not that of a described question.")
-    return found
+    return answer
 
 
 def _look(question: Bound, uses: Sequence[Use], ground: Ground) -> Look | None:
@@ -268,9 +265,9 @@ _NORMAL_CORRELATION = 2.0
 def method_of(rule: Rule) -> str:
     """How it comes to its interval and at which level, in words."""
     free = [f"the band of all thresholds at level {_level(each)}" for each in _free_levels(rule)]
-    found = " and ".join([f"{rule.method} at level {_level(rule.log_p)}", *free])
+    words = " and ".join([f"{rule.method} at level {_level(rule.log_p)}", *free])
     truth = truth_of(rule)
-    return found if truth is None else f"{found}, for the {truth}"
+    return words if truth is None else f"{words}, for the {truth}"
 
 
 def truth_of(rule: Rule | None) -> str | None:

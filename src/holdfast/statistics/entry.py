@@ -132,44 +132,46 @@ class Table:
     schema: Schema
     design: Design = NO_DESIGN
 
-    def value(self, what: Any, bounds: tuple[float, float] | None = None) -> RowValue:
+    def value(self, source: Any, bounds: tuple[float, float] | None = None) -> RowValue:
         """A value of a row, from whatever may name one."""
-        if isinstance(what, RowFunction):
+        if isinstance(source, RowFunction):
             if bounds is not None:
                 raise InvalidQuestion(
                     "The bounds of a row_function are given to row_function itself."
                 )
-            return bind_function(what, self.schema)
-        found = self.expression(what, bounded=bounds is None)
-        return row_value(found if bounds is None else build.clip(found, *bounds))
+            return bind_function(source, self.schema)
+        expression = self.expression(source, bounded=bounds is None)
+        return row_value(expression if bounds is None else build.clip(expression, *bounds))
 
-    def scale(self, what: Any) -> Scale | None:
+    def scale(self, source: Any) -> Scale | None:
         """The scale that is declared for a column, where a value is just that column."""
-        if not self.schema.scales or isinstance(what, RowFunction):
+        if not self.schema.scales or isinstance(source, RowFunction):
             return None
-        found = self.expression(what)
-        return self.schema.scales.get(found.name) if isinstance(found, Column) else None
+        expression = self.expression(source)
+        return self.schema.scales.get(expression.name) if isinstance(expression, Column) else None
 
-    def expression(self, what: Any, *, bounded: bool = False) -> Expression:
+    def expression(self, source: Any, *, bounded: bool = False) -> Expression:
         """A row expression; with `bounded`, declared bounds are applied to its columns."""
-        if isinstance(what, Expression):
-            return what
-        if isinstance(what, str):
-            return parse_row(what, self.schema, bounded=bounded)
-        if isinstance(what, RowFunction):
+        if isinstance(source, Expression):
+            return source
+        if isinstance(source, str):
+            return parse_row(source, self.schema, bounded=bounded)
+        if isinstance(source, RowFunction):
             raise InvalidQuestion("This needs a row expression, not a row_function.")
-        return from_polars(what, self.schema, bounded=bounded)
+        return from_polars(source, self.schema, bounded=bounded)
 
-    def condition(self, what: Any) -> Expression:
+    def condition(self, source: Any) -> Expression:
         """A row expression that is true or false."""
-        found = self.expression(what)
-        if found.kind is not ValueKind.BOOLEAN:
-            raise InvalidQuestion(f"A condition is needed, and {text_of(found)} is {found.kind}.")
-        return found
+        expression = self.expression(source)
+        if expression.kind is not ValueKind.BOOLEAN:
+            raise InvalidQuestion(
+                f"A condition is needed, and {text_of(expression)} is {expression.kind}."
+            )
+        return expression
 
-    def where(self, what: str | Expression | None) -> Expression | None:
+    def where(self, source: str | Expression | None) -> Expression | None:
         """The condition of a `where`."""
-        return None if what is None else self.condition(what)
+        return None if source is None else self.condition(source)
 
     def mean(
         self, value: RowValue, where: Expression | None, *others: RowValue
@@ -233,7 +235,8 @@ class Entry:
             wanted = f"{least}" if least == most else f"{least} or {most}"
             share = "; the share of rows is avg(late)" if self.name in _NO_GROUPS else ""
             raise InvalidQuestion(
-                f"{self.name} takes {wanted} arguments, and {count} were given; write it like "
+                f"{self.name} takes {wanted} argument{'s' * (most > 1)}, and {count} "
+                f"{'was' if count == 1 else 'were'} given; write it like "
                 f"{self.form}{share}."
             )
         return self.binder(call, table)

@@ -52,7 +52,7 @@ class Part:
         """Something a person can read; no two parts have the same."""
         words = [*map(text_of, self.trees), *map(numeral, self.numbers)]
         if self.kind == "cut":
-            words = [_OPEN.sub(lambda found: found[1] or "any", word) for word in words]
+            words = [_OPEN.sub(lambda evidence: evidence[1] or "any", word) for word in words]
         named = f"{self.form or self.kind}({', '.join(words)})"
         return named if self.where is None else f"{named} where {text_of(self.where)}"
 

@@ -70,12 +70,12 @@ class GeometricMean:
         ends = Interval(round_down(low), round_up(high))
         return Joined.within(math.exp(mean.value), ends, self.low, self.high)
 
-    def favourable(self, known: Sequence[Estimate | None]) -> list[tuple[float, ...]]:
+    def favourable(self, estimates: Sequence[Estimate | None]) -> list[tuple[float, ...]]:
         ends = (self.logarithm.low, self.logarithm.high)
-        return [parts_with([self.logarithm], [end], known) for end in ends]
+        return [parts_with([self.logarithm], [end], estimates) for end in ends]
 
-    def last_guess(self, guess: float, others: Sequence[float]) -> float:
-        return last_part([self.logarithm], math.log(require.positive("guess", guess)), others)
+    def last_guess(self, guess: float, values: Sequence[float]) -> float:
+        return last_part([self.logarithm], math.log(require.positive("guess", guess)), values)
 
 
 @overload

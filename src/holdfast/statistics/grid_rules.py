@@ -38,6 +38,7 @@ from holdfast.statistics.rule import (
     Symbols,
     Told,
     counts,
+    register_rule,
     within,
 )
 from holdfast.theory.base.concentration import Concentration
@@ -83,6 +84,8 @@ if TYPE_CHECKING:
     _Array = NDArray[np.float64]
 
 __all__ = [
+    "GRID_METHODS",
+    "GridMethod",
     "Gridded",
     "apart_look",
     "arms_look",
@@ -105,57 +108,65 @@ __all__ = [
 ]
 
 
-# How the places of each kind come about, in words.
-_METHODS = {
-    "quantile": "order statistics",
-    "spread": "bets on squared deviations",
-    "covariance": "bets on products of deviations",
-    "correlation": "bets on products of deviations",
-    "rmse": "bets on squared errors",
-    "r2": "bets on both losses",
-    "auc": "bets on blocks of both classes",
-    "kendall": "bets on blocks of rows",
-    "units": "a betting interval on cluster totals, and Hoeffding's bound,",
-    "units in a group": "a betting interval on cluster totals",
-    "m-dependent rows": "bets on blocks of rows",
-    "concentration": "the declared concentration",
-    "unlike group": "bets on the group's rows, which need not be alike",
-    "unlike groups": "bets on each group's rows, which need not be alike,",
-    "design arms": "one bet on the rows of both arms, taken as fixed, which need not be alike,",
-    "units in both groups": "betting intervals on the cluster totals of each group,",
-    "units of both groups": "a betting interval on the cluster totals of both groups",
-    "coin effect": "the law of the coins",
-    "shuffled effect": "bets on all pairs of rows in different arms of a stratum",
+@dataclass(frozen=True, slots=True)
+class GridMethod:
+    """How places on the grid come about, in words, and by which theorems.
+
+    `truth` is what the answer is about, in words, where that is not the population.
+    """
+
+    words: str
+    theorems: tuple[str, ...] = ()
+    truth: str | None = None
+
+
+# By the name that `Gridded.by` records; a method of a new statistic is added beside its look.
+GRID_METHODS: dict[str, GridMethod] = {
+    "quantile": GridMethod("order statistics", ("quantile_ranks",)),
+    "spread": GridMethod("bets on squared deviations", ("variance_by_bets",)),
+    "covariance": GridMethod("bets on products of deviations", ("covariance_by_bets",)),
+    "correlation": GridMethod("bets on products of deviations", ("correlation_by_bets",)),
+    "rmse": GridMethod("bets on squared errors", ("bounded_mean_interval",)),
+    "r2": GridMethod("bets on both losses", ("loss_ratio_lower",)),
+    "auc": GridMethod("bets on blocks of both classes", ("auc_block_interval",)),
+    "kendall": GridMethod("bets on blocks of rows", ("kendall_block_interval",)),
+    "units": GridMethod(
+        "a betting interval on cluster totals, and Hoeffding's bound,",
+        ("pooled_mean_interval", "PooledUnits", "unit_mean_interval"),
+    ),
+    "units in a group": GridMethod("a betting interval on cluster totals", ("unit_mean_interval",)),
+    "m-dependent rows": GridMethod("bets on blocks of rows", ("m_dependent_mean_interval",)),
+    "concentration": GridMethod("the declared concentration"),
+    "unlike group": GridMethod("bets on the group's rows, which need not be alike"),
+    "unlike groups": GridMethod(
+        "bets on each group's rows, which need not be alike,", ("difference_interval",)
+    ),
+    "design arms": GridMethod(
+        "one bet on the rows of both arms, taken as fixed, which need not be alike,",
+        ("design_difference_lower",),
+    ),
+    "units in both groups": GridMethod(
+        "betting intervals on the cluster totals of each group,",
+        ("unit_mean_interval", "difference_interval"),
+    ),
+    "units of both groups": GridMethod(
+        "a betting interval on the cluster totals of both groups", ("unit_difference_lower",)
+    ),
+    "coin effect": GridMethod(
+        "the law of the coins",
+        ("coin_effect_interval", "coin_bets_interval", "shuffled_effect_lower"),
+        truth="average effect in these rows, arms by coins",
+    ),
+    "shuffled effect": GridMethod(
+        "bets on all pairs of rows in different arms of a stratum",
+        ("shuffled_effect_lower",),
+        truth="average effect in these rows, arms shuffled within strata (each weighed by its "
+        "smaller arm)",
+    ),
 }
-# What the answer is about, where that is not the population.
-_TRUTHS = {
-    "coin effect": "average effect in these rows, arms by coins",
-    "shuffled effect": "average effect in these rows, arms shuffled within strata (each weighed by "
-    "its smaller arm)",
-}
 
 
-_THEOREMS = {
-    "quantile": ("quantile_ranks",),
-    "spread": ("variance_by_bets",),
-    "covariance": ("covariance_by_bets",),
-    "correlation": ("correlation_by_bets",),
-    "rmse": ("bounded_mean_interval",),
-    "r2": ("loss_ratio_lower",),
-    "auc": ("auc_block_interval",),
-    "kendall": ("kendall_block_interval",),
-    "units": ("pooled_mean_interval", "PooledUnits", "unit_mean_interval"),
-    "units in a group": ("unit_mean_interval",),
-    "m-dependent rows": ("m_dependent_mean_interval",),
-    "units in both groups": ("unit_mean_interval", "difference_interval"),
-    "units of both groups": ("unit_difference_lower",),
-    "unlike groups": ("difference_interval",),
-    "design arms": ("design_difference_lower",),
-    "coin effect": ("coin_effect_interval", "coin_bets_interval", "shuffled_effect_lower"),
-    "shuffled effect": ("shuffled_effect_lower",),
-}
-
-
+@register_rule
 @dataclass(frozen=True, slots=True)
 class Gridded:
     """Three places on `points` points of the range; of what, and at which level, `by` says.
@@ -182,23 +193,23 @@ class Gridded:
     @property
     def theorems(self) -> tuple[str, ...]:
         band = ("cdf_band_lower",) if self.log_free else ()
-        return (*_THEOREMS.get(self.by, ()), *band)
+        return (*GRID_METHODS[self.by].theorems, *band)
 
     @property
     def method(self) -> str:
-        return _METHODS[self.by]
+        return GRID_METHODS[self.by].words
 
     @property
     def truth(self) -> str | None:
         """What its interval holds, in words; None: what the question says of the population."""
-        return _TRUTHS.get(self.by)
+        return GRID_METHODS[self.by].truth
 
     @property
     def symbols(self) -> int:
         sizes = self._last_size + 1 if self.groups else self._sizes.symbols
         return sizes * whole_grid_symbols(self.points)
 
-    def found(self, symbols: Symbols) -> Told:
+    def decode(self, symbols: Symbols) -> Told:
         rows, missing, places = self._rows_of(symbols)
         value, interval = grid_answer(GridSymbol(*places), UNKNOWN, self.points)
         if self.squared:
@@ -224,7 +235,7 @@ class Gridded:
         size, missing, places = sizes.read(symbols)
         return (size, size), missing, places
 
-    def seen(
+    def encode(
         self, size: int, value: float | None, interval: Interval, around: Symbols = ()
     ) -> Symbols:
         """The symbols of a value with its interval, both as fractions of the range.
@@ -264,17 +275,17 @@ def quantile_look(
 ) -> Look:
     """The quantile of a value at a level: order statistics, known up to a bin."""
 
-    def symbols_of(found: Evidence) -> Symbols:
-        (histogram,) = found.histograms
-        size, around = histogram.rows, tuple(counts(found))
+    def symbols_of(evidence: Evidence) -> Symbols:
+        (histogram,) = evidence.histograms
+        size, around = histogram.rows, tuple(counts(evidence))
         if size == 0:
-            return rule.seen(0, None, UNKNOWN, around)
+            return rule.encode(0, None, UNKNOWN, around)
         ranks = [quantile_ranks(size, level, rule.log_p, alike=alike)]
         if rule.log_free is not None:
             ranks.append(_free_ranks(size, level, rule.log_free, alike=alike))
         interval = within([_between(histogram, *each) for each in ranks])
         low, high = histogram.between(max(1, min(size, _rank(size, level))))
-        return rule.seen(size, (low + high) / 2, interval, around)
+        return rule.encode(size, (low + high) / 2, interval, around)
 
     return _histogram_look(value, group, rule, symbols_of)
 
@@ -325,17 +336,17 @@ def _read(values: tuple[RowValue, ...], where: Expression | None) -> tuple[RowVa
 def spread_look(value: RowValue, group: GroupRows | None, rule: Gridded) -> Look:
     """The standard deviation of a value: a half of the range at most."""
 
-    def symbols_of(found: Evidence) -> Symbols:
-        (histogram,) = found.histograms
+    def symbols_of(evidence: Evidence) -> Symbols:
+        (histogram,) = evidence.histograms
         low, high, times = histogram.low, histogram.high, histogram.counts
-        around = tuple(counts(found))
+        around = tuple(counts(evidence))
         if not histogram.rows:
-            return rule.seen(0, None, UNKNOWN, around)
+            return rule.encode(0, None, UNKNOWN, around)
         least, most = enclosed_std_by_bets(low, high, rule.log_p, times)
         middle = (low + high) / 2
         squares = (middle - np.average(middle, weights=times)) ** 2
         spread = 2 * float(np.average(squares, weights=times)) ** 0.5
-        return rule.seen(histogram.rows, spread, Interval(2 * least, min(1.0, 2 * most)), around)
+        return rule.encode(histogram.rows, spread, Interval(2 * least, min(1.0, 2 * most)), around)
 
     return _histogram_look(value, group, rule, symbols_of)
 
@@ -350,15 +361,15 @@ def relation_look(
     }[form]
     inside, sums = (None, ()) if group is None else (group.inside, group.around)
 
-    def symbols_of(found: Evidence) -> Symbols:
-        (x, y), times = distinct_unit_values(found.sample, values, inside)
-        rows, around = int(times.sum()), tuple(counts(found))
+    def symbols_of(evidence: Evidence) -> Symbols:
+        (x, y), times = distinct_unit_values(evidence.sample, values, inside)
+        rows, around = int(times.sum()), tuple(counts(evidence))
         together = _together(x, y, times, form) if rows else None
         if together is None:
-            return rule.seen(rows, None, UNKNOWN, around)
+            return rule.encode(rows, None, UNKNOWN, around)
         low, high = interval_of(x, y, rule.log_p, times)
         interval = _outwards(scale * low - 8 * GRID_ERROR, scale * high + 8 * GRID_ERROR)
-        return rule.seen(rows, _around_half(scale * together), interval, around)
+        return rule.encode(rows, _around_half(scale * together), interval, around)
 
     return Look(rule, symbols_of, sums, others=_read(values, inside))
 
@@ -377,17 +388,17 @@ def _together(x: _Array, y: _Array, times: NDArray[np.int64], form: str) -> floa
 def root_mean_look(value: RowValue, group: GroupRows | None, rule: Gridded) -> Look:
     """The root of the mean of a value that begins at 0, as a part of the root of its range."""
 
-    def symbols_of(found: Evidence) -> Symbols:
-        (histogram,) = found.histograms
-        around = tuple(counts(found))
+    def symbols_of(evidence: Evidence) -> Symbols:
+        (histogram,) = evidence.histograms
+        around = tuple(counts(evidence))
         if not histogram.rows:
-            return rule.seen(0, None, UNKNOWN, around)
+            return rule.encode(0, None, UNKNOWN, around)
         low, high, times = histogram.low, histogram.high, histogram.counts
         mean = enclosed_mean_interval(low, high, rule.log_p, times)
         # What is read of a mean is off by GRID_ERROR, which near 0 is much of its root.
         wider = Interval(mean.low - GRID_ERROR, mean.high + GRID_ERROR)
         middle = float(np.average((low + high) / 2, weights=times))
-        return rule.seen(histogram.rows, middle**0.5, root_interval(wider), around)
+        return rule.encode(histogram.rows, middle**0.5, root_interval(wider), around)
 
     return _histogram_look(value, group, rule, symbols_of)
 
@@ -400,19 +411,19 @@ def loss_ratio_look(
     scale = loss.high / base.high
     inside, sums = (None, ()) if group is None else (group.inside, group.around)
 
-    def symbols_of(found: Evidence) -> Symbols:
-        (x, y), times = distinct_unit_values(found.sample, values, inside)
-        rows, around = int(times.sum()), tuple(counts(found))
+    def symbols_of(evidence: Evidence) -> Symbols:
+        (x, y), times = distinct_unit_values(evidence.sample, values, inside)
+        rows, around = int(times.sum()), tuple(counts(evidence))
         total = float((y * times).sum())
         if not total:
-            return rule.seen(rows, None, UNKNOWN, around)
+            return rule.encode(rows, None, UNKNOWN, around)
         value = max(-1.0, 1.0 - scale * float((x * times).sum()) / total)
         low, high = (
             _ratio_lower(*pair, level_share(rule.log_p), times) for pair in ((x, y), (y, x))
         )
         least = 1.0 - round_up(scale / high) if high > 0.0 else -1.0
         interval = _outwards(max(-1.0, least), 1.0 - round_down(scale * low))
-        return rule.seen(rows, _around_half(value), interval, around)
+        return rule.encode(rows, _around_half(value), interval, around)
 
     return Look(rule, symbols_of, sums, others=_read(values, inside))
 
@@ -427,17 +438,17 @@ def auc_look(score: Expression, positive: Expression, rule: Gridded) -> Look:
     """P[score of a positive row > score of a negative one]."""
     ranked = ranked_score(score, positive)
 
-    def symbols_of(found: Evidence) -> Symbols:
-        with shuffled_classes(found.sample, ranked, positive, found.key) as classes:
+    def symbols_of(evidence: Evidence) -> Symbols:
+        with shuffled_classes(evidence.sample, ranked, positive, evidence.key) as classes:
             doubled, n1, n0 = astuple(classes.pairs)
             if n1 == 0 or n0 == 0:
-                return rule.seen(n1, None, UNKNOWN)
+                return rule.encode(n1, None, UNKNOWN)
             counts = block_counts(n1, n0)
             both = zip(classes.positives.orders(), classes.negatives.orders(), strict=True)
             areas = [[rank_areas(*ranks, blocks) for blocks in counts] for ranks in both]
         area = doubled / (2 * n1 * n0)
         few, many = (np.stack(each) for each in zip(*areas, strict=True))
-        return rule.seen(n1, area, auc_interval(area, n1, n0, few, many, rule.log_p))
+        return rule.encode(n1, area, auc_interval(area, n1, n0, few, many, rule.log_p))
 
     unranked = build.is_null(score)  # which reads what the score reads
     return Look(rule, symbols_of, others=(condition_row(positive), condition_row(unranked)))
@@ -449,16 +460,18 @@ def kendall_look(
     """Kendall's tau of two numbers, by blocks of rows in orders that the ledger's key draws."""
     inside, sums = (None, ()) if group is None else (group.inside, group.around)
 
-    def symbols_of(found: Evidence) -> Symbols:
-        x, y = paired_numbers(found.sample, values, inside)
-        rows, around = x.size, tuple(counts(found))
+    def symbols_of(evidence: Evidence) -> Symbols:
+        x, y = paired_numbers(evidence.sample, values, inside)
+        rows, around = x.size, tuple(counts(evidence))
         if rows < _PAIR:
-            return rule.seen(rows, None, UNKNOWN, around)
-        orders = random_orders(x.view(np.uint64), y.view(np.uint64), found.key, _PARTITIONS)
+            return rule.encode(rows, None, UNKNOWN, around)
+        orders = random_orders(x.view(np.uint64), y.view(np.uint64), evidence.key, _PARTITIONS)
         blocks = kendall_blocks(rows)
         lines = np.stack([block_concordance(x[order], y[order], blocks) for order in orders])
         tau = sum_of_signs(x, y) / (rows * (rows - 1) // 2)
-        return rule.seen(rows, *effect_of(tau, *kendall_block_interval(lines, rule.log_p)), around)
+        return rule.encode(
+            rows, *effect_of(tau, *kendall_block_interval(lines, rule.log_p)), around
+        )
 
     read = (condition_row(build.is_null(each)) for each in values)  # which reads what they read
     return Look(rule, symbols_of, sums, others=_read(tuple(read), inside))
@@ -504,9 +517,9 @@ def group_look(
 ) -> Look:
     """One mean, of all rows or of a group."""
 
-    def symbols_of(found: Evidence) -> Symbols:
-        mean = mean_of(found.sample, value, where, rule.log_p)
-        return rule.seen(0, None, UNKNOWN) if mean is None else rule.seen(*mean)
+    def symbols_of(evidence: Evidence) -> Symbols:
+        mean = mean_of(evidence.sample, value, where, rule.log_p)
+        return rule.encode(0, None, UNKNOWN) if mean is None else rule.encode(*mean)
 
     return Look(rule, symbols_of, others=_read((value,), where))
 
@@ -516,15 +529,15 @@ def apart_look(
 ) -> Look:
     """One group's mean minus the other's, each at half of the level."""
 
-    def symbols_of(found: Evidence) -> Symbols:
+    def symbols_of(evidence: Evidence) -> Symbols:
         half = level_share(rule.log_p, 0.5)
-        first, second = (mean_of(found.sample, value, group, half) for group in groups)
+        first, second = (mean_of(evidence.sample, value, group, half) for group in groups)
         if first is None or second is None:
-            return rule.seen(0, None, UNKNOWN)
+            return rule.encode(0, None, UNKNOWN)
         (rows, one, mine), (others, other, theirs) = first, second
         spare = 2 * GRID_ERROR  # each mean is read that much off; sums of doubles far less
         interval = _outwards(mine.low - theirs.high - spare, mine.high - theirs.low + spare)
-        return rule.seen(rows + others, _around_half(one - other), interval)
+        return rule.encode(rows + others, _around_half(one - other), interval)
 
     return Look(rule, symbols_of, others=(value, *map(condition_row, groups)))
 
@@ -541,16 +554,17 @@ def units_look(
     """
     column, largest = units
 
-    def symbols_of(found: Evidence) -> Symbols:
+    def symbols_of(evidence: Evidence) -> Symbols:
         first, second = (
-            UnitSums.of(*each) for each in unit_sums_of_groups(found.sample, value, groups, column)
+            UnitSums.of(*each)
+            for each in unit_sums_of_groups(evidence.sample, value, groups, column)
         )
         rows = int(first.sizes.sum() + second.sizes.sum())
         if not first.sizes.any() or not second.sizes.any():
-            return rule.seen(0, None, UNKNOWN)
+            return rule.encode(0, None, UNKNOWN)
         low, high = unit_difference_interval(first, second, largest, rule.log_p)
         spare = 2 * GRID_ERROR  # each mean is read that much off
-        return rule.seen(rows, *effect_of(first.mean - second.mean, low - spare, high + spare))
+        return rule.encode(rows, *effect_of(first.mean - second.mean, low - spare, high + spare))
 
     return Look(rule, symbols_of, others=(value, *map(condition_row, groups)))
 
@@ -564,15 +578,15 @@ def arms_look(
     """The mean in one arm of a design minus that in another, of so many rows each, or in groups
     inside both arms."""
 
-    def symbols_of(found: Evidence) -> Symbols:
-        first, second = found.histograms
+    def symbols_of(evidence: Evidence) -> Symbols:
+        first, second = evidence.histograms
         rows = first.rows + second.rows
         if not first.rows or not second.rows:
-            return rule.seen(0, None, UNKNOWN)
+            return rule.encode(0, None, UNKNOWN)
         sides = [(each.low, each.high, each.counts) for each in (first, second)]
         interval = enclosed_difference_interval(sides[0], sides[1], rule.log_p, arms)
         one, other = (Fraction(each.total, each.rows * GRID) for each in (first, second))
-        return rule.seen(rows, *effect_of(float(one - other), *interval))
+        return rule.encode(rows, *effect_of(float(one - other), *interval))
 
     return Look(rule, symbols_of, histograms=tuple((value, group) for group in groups))
 
@@ -586,20 +600,20 @@ def m_dependent_look(
     """
     values = (value,) if where is None else where
 
-    def symbols_of(found: Evidence) -> Symbols:
-        inside, *group = unit_values_of(found.sample, values, None)
+    def symbols_of(evidence: Evidence) -> Symbols:
+        inside, *group = unit_values_of(evidence.sample, values, None)
         if not group:
             interval = m_dependent_mean_interval(inside, m, rule.log_p)
-            return rule.seen(rule.rows, float(inside.mean()), interval)
+            return rule.encode(rule.rows, float(inside.mean()), interval)
         half = level_share(rule.log_p, 0.5)
         sums, shares = (m_dependent_mean_interval(each, m, half) for each in (inside, *group))
         share = float(group[0].mean())
         rows = int(np.count_nonzero(group[0]))
         if rows == 0 or shares.low == 0.0:
-            return rule.seen(rows, None, UNKNOWN)
+            return rule.encode(rows, None, UNKNOWN)
         low, high = round_down(sums.low / shares.high), round_up(sums.high / shares.low)
         interval = Interval(max(0.0, low), min(1.0, high))
-        return rule.seen(rows, float(inside.mean()) / share, interval)
+        return rule.encode(rows, float(inside.mean()) / share, interval)
 
     return Look(rule, symbols_of, others=values)
 
@@ -607,11 +621,11 @@ def m_dependent_look(
 def profile_look(value: RowValue, profile: Concentration, rule: Gridded) -> Look:
     """The mean of all rows, by a concentration that was declared."""
 
-    def symbols_of(found: Evidence) -> Symbols:
-        (x,) = unit_values_of(found.sample, (value,), None)
+    def symbols_of(evidence: Evidence) -> Symbols:
+        (x,) = unit_values_of(evidence.sample, (value,), None)
         mean, radius = float(x.mean()), profile.radius(rule.log_p)
         low, high = round_down(mean - radius), round_up(mean + radius)
-        return rule.seen(rule.rows, mean, Interval(max(0.0, low), min(1.0, high)))
+        return rule.encode(rule.rows, mean, Interval(max(0.0, low), min(1.0, high)))
 
     return Look(rule, symbols_of, others=(value,))
 

@@ -98,12 +98,12 @@ class RootMeanSquaredError:
             self.high,
         )
 
-    def favourable(self, known: Sequence[Estimate | None]) -> list[tuple[float, ...]]:
+    def favourable(self, estimates: Sequence[Estimate | None]) -> list[tuple[float, ...]]:
         ends = (self.square.low, self.square.high)
-        return [parts_with([self.square], [end], known) for end in ends]
+        return [parts_with([self.square], [end], estimates) for end in ends]
 
-    def last_guess(self, guess: float, others: Sequence[float]) -> float:
-        return last_part([self.square], guess * guess, others)
+    def last_guess(self, guess: float, values: Sequence[float]) -> float:
+        return last_part([self.square], guess * guess, values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,13 +163,13 @@ class RSquared:
         high = round_up(1.0 - round_down(least / highest)) if highest > 0.0 else 1.0
         return Joined.within(value, Interval(low, high), _LEAST_R2, 1.0)
 
-    def favourable(self, known: Sequence[Estimate | None]) -> list[tuple[float, ...]]:
+    def favourable(self, estimates: Sequence[Estimate | None]) -> list[tuple[float, ...]]:
         pairs = ((self.base.high, self.loss.low), (self.base.high, self.base.high))
-        return [parts_with(self._means, pair, known) for pair in pairs]
+        return [parts_with(self._means, pair, estimates) for pair in pairs]
 
-    def last_guess(self, guess: float, others: Sequence[float]) -> float:
-        base, _ = known_means(self._means, others)
-        return last_part(self._means, (1.0 - guess) * base, others)
+    def last_guess(self, guess: float, values: Sequence[float]) -> float:
+        base, _ = known_means(self._means, values)
+        return last_part(self._means, (1.0 - guess) * base, values)
 
     @property
     def _means(self) -> tuple[Average | Conditional, Average | Conditional]:

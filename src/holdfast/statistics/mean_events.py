@@ -279,7 +279,7 @@ def _of_rows(
     summed = value if where is None else within_group(value, where)
     if ground.rounded:
         rounded = RoundedMean(rows, log_p)
-        return Look(rounded, rounded.seen, (summed,))
+        return Look(rounded, rounded.encode, (summed,))
     if value.is_condition:
         return share_look(summed, Share(rows, log_p, ground.log_free, ground.alike))
     if where is None and _bets_in_order(ground):
@@ -296,7 +296,7 @@ def _of_group(value: RowValue, part: Part, ground: Ground) -> Look | None:
     n, log_p, sizes = ground.rows, ground.log_level(part), (group.log_sizes, group.known)
     if ground.rounded:
         rounded = RoundedGroupMean(n, log_p, *sizes)
-        return Look(rounded, rounded.seen, (within_group(value, group.inside), *group.counted))
+        return Look(rounded, rounded.encode, (within_group(value, group.inside), *group.counted))
     if value.is_condition:
         return group_share_look(value, group, GroupShare(n, log_p, ground.log_free, *sizes))
     if _bets_in_order(ground):

@@ -41,6 +41,7 @@ from holdfast.statistics.rule import (
     counts,
     group_of_rows,
     own_rows,
+    register_rule,
 )
 from holdfast.statistics.spelling import counted_value
 from holdfast.statistics.statistic import ConcentratedMean
@@ -69,6 +70,8 @@ from holdfast.theory.direct.symbols import (
 from holdfast.theory.length.levels import count_symbols, grid_symbols
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from holdfast.data.histogram import Histogram
 
 __all__ = [
@@ -120,18 +123,19 @@ class StepWindow:
         """What a cell stands for, inside the range."""
         return float(min(Fraction(1), max(Fraction(0), cell * self.pitch)))
 
-    def seen(self, value: Fraction, interval: Interval) -> Symbols:
+    def encode(self, value: Fraction, interval: Interval) -> Symbols:
         """The symbols of a value with its interval."""
         cell = round(value / self.pitch)
         return (cell, *step_symbol(self.value(cell), interval, self.alpha))
 
-    def found(self, symbols: Symbols, rows: int) -> Told:
+    def decode(self, symbols: Symbols, rows: int) -> Told:
         cell, below, above = symbols
         value = self.value(require.integer_between("cell", cell, 0, math.ceil(1 / self.pitch)))
         low, high = step_interval(value, StepSymbol(below, above), self.alpha)
         return Told(value, Interval(max(0.0, low), min(1.0, high)), (rows, rows))
 
 
+@register_rule
 @dataclass(frozen=True, slots=True)
 class MeanRule:
     """The mean of a bounded value over `rows` rows, alike or not."""
@@ -150,15 +154,16 @@ class MeanRule:
     def window(self) -> StepWindow:
         return _window(self.log_p, self.rows)
 
-    def found(self, symbols: Symbols) -> Told:
-        return self.window.found(symbols, self.rows)
+    def decode(self, symbols: Symbols) -> Told:
+        return self.window.decode(symbols, self.rows)
 
-    def seen(self, histogram: Histogram) -> Symbols:
+    def encode(self, histogram: Histogram) -> Symbols:
         """The symbols of rows with this histogram."""
-        interval = _by_bets(histogram, contained_levels(self.log_p)[0])
-        return self.window.seen(Fraction(histogram.total, self.rows * GRID), interval)
+        encode = partial(self.window.encode, Fraction(histogram.total, self.rows * GRID))
+        return encode(_by_bets(histogram, contained_levels(self.log_p)[0], encode))
 
 
+@register_rule
 @dataclass(frozen=True, slots=True)
 class ContainedMean:
     """The mean of a bounded value over `rows` rows, never wider than was planned.
@@ -184,15 +189,16 @@ class ContainedMean:
     def _log_half(self) -> float:
         return level_share(self.log_p, 0.5)
 
-    def found(self, symbols: Symbols) -> Told:
-        return self.window.found(symbols, self.rows)
+    def decode(self, symbols: Symbols) -> Told:
+        return self.window.decode(symbols, self.rows)
 
-    def seen(self, histogram: Histogram) -> Symbols:
+    def encode(self, histogram: Histogram) -> Symbols:
         """The symbols of rows with this histogram."""
-        value = Fraction(histogram.total, self.rows * GRID)
-        return self.window.seen(value, _by_bets(histogram, self._log_half))
+        encode = partial(self.window.encode, Fraction(histogram.total, self.rows * GRID))
+        return encode(_by_bets(histogram, self._log_half, encode))
 
 
+@register_rule
 @dataclass(frozen=True, slots=True)
 class GroupMeanRule:
     """The mean inside a group of alike rows, and its size, as `GroupSizes` tells it."""
@@ -212,24 +218,25 @@ class GroupMeanRule:
     def symbols(self) -> int:
         return self._sizes.symbols * _window(self.log_p, self.rows).symbols
 
-    def found(self, symbols: Symbols) -> Told:
+    def decode(self, symbols: Symbols) -> Told:
         size, missing, rest = self._sizes.read(symbols)
         if size == 0:
             return Told(None, UNKNOWN, (0, 0), missing)
-        return replace(MeanRule(size, self.log_p).found(rest), missing=missing)
+        return replace(MeanRule(size, self.log_p).decode(rest), missing=missing)
 
-    def seen(self, histogram: Histogram, around: Symbols = ()) -> Symbols:
+    def encode(self, histogram: Histogram, around: Symbols = ()) -> Symbols:
         """The symbols of a group with this histogram, and of the group `around` it."""
         size = histogram.rows
         if size == 0:
             return (*around, 0, 0, 0, 0)
-        return (*around, size, *MeanRule(size, self.log_p).seen(histogram))
+        return (*around, size, *MeanRule(size, self.log_p).encode(histogram))
 
     @property
     def _sizes(self) -> GroupSizes:
         return GroupSizes(self.rows, self.log_sizes, self.known)
 
 
+@register_rule
 @dataclass(frozen=True, slots=True)
 class Contrast:
     """The difference of one value's means in two groups of alike rows, with both sizes.
@@ -256,17 +263,17 @@ class Contrast:
         first, second = (sizes.symbols for sizes in self._sizes)
         return first * second * self.window(self.rows, self.rows).symbols
 
-    def found(self, symbols: Symbols) -> Told:
+    def decode(self, symbols: Symbols) -> Told:
         first, second = self._sizes
         one, (missing, _), symbols = first.read(symbols)
         other, (also_missing, _), symbols = second.read(symbols)
         lost = missing + also_missing
         if not one or not other:
             return Told(None, UNKNOWN, (0, 0), (lost, lost))
-        found = self.window(one, other).found(symbols, one + other)
+        found = self.window(one, other).decode(symbols, one + other)
         return replace(found, missing=(lost, lost))
 
-    def seen(
+    def encode(
         self, groups: tuple[Histogram, Histogram], around: tuple[Symbols, Symbols] = ((), ())
     ) -> Symbols:
         """The symbols of groups with these histograms, and of those `around` them."""
@@ -279,7 +286,7 @@ class Contrast:
         first, second = (Fraction(group.total, group.rows * GRID) for group in groups)
         interval = self._interval(groups, contained_levels(self.log_p)[0])
         place = (first - second + 1) / 2
-        return (*told, *self.window(*sizes).seen(place, _halved(interval)))
+        return (*told, *self.window(*sizes).encode(place, _halved(interval)))
 
     @property
     def _sizes(self) -> tuple[GroupSizes, GroupSizes]:
@@ -302,6 +309,7 @@ class Contrast:
         return difference_interval(*boxes[0], *boxes[1])
 
 
+@register_rule
 @dataclass(frozen=True, slots=True)
 class ShareContrast:
     """The difference of one condition's shares in two disjoint groups of alike rows, exactly.
@@ -325,7 +333,7 @@ class ShareContrast:
         counted = count_symbols(self.rows, BoundedMean(self.rows).radius(level))
         return first * second * counted**2
 
-    def found(self, symbols: Symbols) -> Told:
+    def decode(self, symbols: Symbols) -> Told:
         first, second = self._sizes
         one, (missing, _), symbols = first.read(symbols)
         other, (also_missing, _), symbols = second.read(symbols)
@@ -352,6 +360,7 @@ def _two_sizes(
     return first, second
 
 
+@register_rule
 @dataclass(frozen=True, slots=True)
 class PairedRule:
     """How much more often one condition holds than another on the same rows, in [-1, 1].
@@ -379,7 +388,7 @@ class PairedRule:
     def window(self) -> StepWindow:
         return _window(self.log_p, self.rows)
 
-    def found(self, symbols: Symbols) -> Told:
+    def decode(self, symbols: Symbols) -> Told:
         rows, missing, (more, below, above) = self._sizes.read(symbols)
         if rows == 0:
             return Told(None, UNKNOWN, (0, 0), missing)
@@ -388,7 +397,7 @@ class PairedRule:
         low, high = step_interval(value, StepSymbol(below, above), alpha)
         return Told(value, Interval(max(0.0, low), min(1.0, high)), (rows, rows), missing)
 
-    def seen(self, first_alone: int, second_alone: int, *size: int) -> Symbols:
+    def encode(self, first_alone: int, second_alone: int, *size: int) -> Symbols:
         """The symbols of rows where one holds alone; of how many, unless that is public."""
         log_p, _ = contained_levels(self.log_p)
         rows = size[0] if size else self.rows
@@ -411,8 +420,10 @@ def _window(log_p: float, rows: int) -> StepWindow:
     return StepWindow.of(BoundedMean(rows).radius(contained_levels(log_p)[1]))
 
 
-def _by_bets(histogram: Histogram, log_p: float) -> Interval:
-    return enclosed_mean_interval(histogram.low, histogram.high, log_p, histogram.counts)
+def _by_bets(
+    histogram: Histogram, log_p: float, seen: Callable[[Interval], Symbols] | None = None
+) -> Interval:
+    return enclosed_mean_interval(histogram.low, histogram.high, log_p, histogram.counts, seen)
 
 
 def _halved(interval: Interval) -> Interval:
@@ -423,14 +434,16 @@ def _halved(interval: Interval) -> Interval:
 
 def mean_look(value: RowValue, where: Expression | None, rule: MeanRule | ContainedMean) -> Look:
     """The mean of a value, of all rows or of so many where a condition holds."""
-    return Look(rule, lambda found: rule.seen(found.histograms[0]), histograms=((value, where),))
+    return Look(
+        rule, lambda evidence: rule.encode(evidence.histograms[0]), histograms=((value, where),)
+    )
 
 
 def group_mean_look(value: RowValue, group: GroupRows, rule: GroupMeanRule) -> Look:
     """The mean of a value among the rows of a group."""
     return Look(
         rule,
-        lambda found: rule.seen(found.histograms[0], tuple(counts(found))),
+        lambda evidence: rule.encode(evidence.histograms[0], tuple(counts(evidence))),
         group.around,
         ((value, group.inside),),
     )
@@ -440,10 +453,10 @@ def contrast_look(value: RowValue, groups: tuple[GroupRows, GroupRows], rule: Co
     """The mean of a value in one group minus that in another."""
     first, second = groups
 
-    def symbols_of(found: Evidence) -> Symbols:
-        told = counts(found)
+    def symbols_of(evidence: Evidence) -> Symbols:
+        told = counts(evidence)
         around = tuple(told[: len(first.around)]), tuple(told[len(first.around) :])
-        return rule.seen((found.histograms[0], found.histograms[1]), around)
+        return rule.encode((evidence.histograms[0], evidence.histograms[1]), around)
 
     return Look(
         rule,
@@ -462,7 +475,7 @@ def share_contrast_look(
     both = tuple(
         row_value(build.conjunction([group.inside, expression_of(condition)])) for group in groups
     )
-    return Look(exact, lambda found: tuple(counts(found)), (*sizes, *both))
+    return Look(exact, lambda evidence: tuple(counts(evidence)), (*sizes, *both))
 
 
 def paired_look(
@@ -472,7 +485,9 @@ def paired_look(
 
     `known` are those that have both, unless all have.
     """
-    return Look(rule, lambda found: rule.seen(*counts(found)), (first_alone, second_alone, *known))
+    return Look(
+        rule, lambda evidence: rule.encode(*counts(evidence)), (first_alone, second_alone, *known)
+    )
 
 
 # Whether two groups surely share no row, by their conditions alone.
@@ -568,7 +583,7 @@ def of_groups(
     rounded = RoundedContrast(rule.rows, rule.log_p, rule.log_sizes, rule.disjoint)
     sums = (within_group(value, group.inside) for group in groups)
     sizes = (each for group in groups for each in group.counted)
-    return Look(rounded, rounded.seen, (*sums, *sizes))
+    return Look(rounded, rounded.encode, (*sums, *sizes))
 
 
 def on_grid(part: Part, ground: Ground, by: str, *, groups: int, known: bool = False) -> Gridded:
@@ -625,6 +640,7 @@ def _arm_sizes(groups: _Groups, part: Part, ground: Ground) -> tuple[int, int] |
 _EXACT, _ROUNDED = 512, 2  # cells in a radius
 
 
+@register_rule
 @dataclass(frozen=True, slots=True)
 class ConcentratedRule:
     """A value that is within `radius` of the truth, in cells of a part of that radius."""
@@ -650,7 +666,7 @@ class ConcentratedRule:
     def _pitch(self) -> Fraction:
         return Fraction(self.radius) / self.cells
 
-    def found(self, symbols: Symbols) -> Told:
+    def decode(self, symbols: Symbols) -> Told:
         (cell,) = symbols
         last = math.ceil(1 / self._pitch)
         middle = require.integer_between("cell", cell, 0, last) * self._pitch
@@ -659,7 +675,7 @@ class ConcentratedRule:
         value = float(min(Fraction(1), middle))
         return Told(value, Interval(max(0.0, low), min(1.0, high)), (self.rows, self.rows))
 
-    def seen(self, value: Fraction) -> Symbols:
+    def encode(self, value: Fraction) -> Symbols:
         """The symbol of a value of the range."""
         return (math.floor(value / self._pitch + Fraction(1, 2)),)
 
@@ -670,7 +686,7 @@ def concentrated_look(mean: ConcentratedMean, ground: Ground, log_p: float) -> L
     radius = min(1.0, round_up(profile.radius(log_p) + mean.error))
     rule = ConcentratedRule(rows, log_p, radius, _ROUNDED if ground.rounded else _EXACT)
 
-    def symbols_of(found: Evidence) -> Symbols:
-        return rule.seen(mean.part_of(found.sums[0], rows))
+    def symbols_of(evidence: Evidence) -> Symbols:
+        return rule.encode(mean.part_of(evidence.sums[0], rows))
 
     return Look(rule, symbols_of, sums=(mean.value,))

@@ -15,7 +15,7 @@ from typing import ClassVar
 
 from holdfast import require
 from holdfast.question.row import GRID, GRID_ERROR
-from holdfast.statistics.rule import UNKNOWN, Evidence, Symbols, Told, counts
+from holdfast.statistics.rule import UNKNOWN, Evidence, Symbols, Told, counts, register_rule
 from holdfast.theory.base.concentration import BoundedMean, SubGaussian
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.safeside import float_above, float_below, level_share, round_up
@@ -91,6 +91,7 @@ class RoundedSizes:
         return [RoundedSize(self.rows, level) for level in self.log_sizes]
 
 
+@register_rule
 @dataclass(frozen=True, slots=True)
 class RoundedMean:
     """The mean of a bounded value, conditions included, over `rows` independent rows."""
@@ -110,16 +111,17 @@ class RoundedMean:
         """That of every answer, but for what lies beyond the range."""
         return rounded_half_width(_radius(self.rows, self.log_p))
 
-    def found(self, symbols: Symbols) -> Told:
+    def decode(self, symbols: Symbols) -> Told:
         (cell,) = symbols
         value, interval = _told(cell, _radius(self.rows, self.log_p))
         return Told(value, interval, (self.rows, self.rows))
 
-    def seen(self, found: Evidence) -> Symbols:
-        mean = Fraction(found.sums[0], self.rows * GRID)
+    def encode(self, evidence: Evidence) -> Symbols:
+        mean = Fraction(evidence.sums[0], self.rows * GRID)
         return (_cell(mean, _radius(self.rows, self.log_p)),)
 
 
+@register_rule
 @dataclass(frozen=True, slots=True)
 class RoundedGroupMean:
     """The mean inside a group of alike rows, and its size, as `RoundedSizes` tells it."""
@@ -136,16 +138,16 @@ class RoundedGroupMean:
     def symbols(self) -> int:
         return self._sizes.symbols * ROUNDED_SYMBOLS
 
-    def found(self, symbols: Symbols) -> Told:
+    def decode(self, symbols: Symbols) -> Told:
         (least, most), missing, (cell,) = self._sizes.read(symbols)
         if least == 0:
             return Told(None, UNKNOWN, (least, most), missing)
         value, interval = _told(cell, _radius(least, self.log_p))
         return Told(value, interval, (least, most), missing)
 
-    def seen(self, found: Evidence) -> Symbols:
+    def encode(self, evidence: Evidence) -> Symbols:
         """The symbols of a group's sum and of the sizes that are told, the last its own."""
-        total, sizes = found.sums[0], counts(found)[1:]
+        total, sizes = evidence.sums[0], counts(evidence)[1:]
         told = self._sizes.cells(sizes)
         (least, _), _, _ = self._sizes.read(told)
         if least == 0:
@@ -157,6 +159,7 @@ class RoundedGroupMean:
         return RoundedSizes(self.rows, self.log_sizes, self.known)
 
 
+@register_rule
 @dataclass(frozen=True, slots=True)
 class RoundedOverlap:
     """F1: the rounded share of rows where both conditions hold among those where either does."""
@@ -172,21 +175,22 @@ class RoundedOverlap:
     def symbols(self) -> int:
         return self._share.symbols
 
-    def found(self, symbols: Symbols) -> Told:
-        share = self._share.found(symbols)
+    def decode(self, symbols: Symbols) -> Told:
+        share = self._share.decode(symbols)
         if share.value is None:
             return share
         return Told(2 * share.value / (1 + share.value), f1_of_share(share.interval), share.rows)
 
-    def seen(self, found: Evidence) -> Symbols:
-        either, both = found.sums
-        return self._share.seen(Evidence((both, either), (), found.sample, found.key))
+    def encode(self, evidence: Evidence) -> Symbols:
+        either, both = evidence.sums
+        return self._share.encode(Evidence((both, either), (), evidence.sample, evidence.key))
 
     @property
     def _share(self) -> RoundedGroupMean:
         return RoundedGroupMean(self.rows, self.log_p, (self.log_share,))
 
 
+@register_rule
 @dataclass(frozen=True, slots=True)
 class RoundedContrast:
     """The difference of one value's means in two groups of alike rows, as a part of [-1, 1].
@@ -208,7 +212,7 @@ class RoundedContrast:
         first, second = (sizes.symbols for sizes in self._sizes)
         return first * second * ROUNDED_SYMBOLS
 
-    def found(self, symbols: Symbols) -> Told:
+    def decode(self, symbols: Symbols) -> Told:
         ends, missing, (cell,) = self._read(symbols)
         least, most = (sum(each) for each in zip(*ends, strict=True))
         most = min(most, self.rows) if self.disjoint else most
@@ -218,10 +222,10 @@ class RoundedContrast:
         value, interval = _told(cell, alpha)
         return Told(value, interval, (least, most), missing)
 
-    def seen(self, found: Evidence) -> Symbols:
+    def encode(self, evidence: Evidence) -> Symbols:
         """The symbols of both groups' sums and of the sizes that are told, in this order."""
         first_sizes, second_sizes = self._sizes
-        totals, told_sizes = found.sums[:2], counts(found)[2:]
+        totals, told_sizes = evidence.sums[:2], counts(evidence)[2:]
         depth = len(first_sizes.log_sizes)
         sizes = told_sizes[:depth], told_sizes[depth:]
         told = (*first_sizes.cells(sizes[0]), *second_sizes.cells(sizes[1]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 from holdfast import require
 from holdfast.data.design import NO_DESIGN, Design
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from holdfast.statistics.entry import Bound
 
 __all__ = [
+    "RECORDED_RULES",
     "UNKNOWN",
     "Evidence",
     "Ground",
@@ -46,6 +47,7 @@ __all__ = [
     "group_of_rows",
     "known_group",
     "own_rows",
+    "register_rule",
     "within",
 ]
 
@@ -159,11 +161,23 @@ class Rule(Protocol):
         """How many symbols the described events leave: what an answer costs later asks."""
         ...
 
-    def found(self, symbols: Symbols) -> Told:
+    def decode(self, symbols: Symbols) -> Told:
         """What the symbols stand for; refused where they are not of the alphabet."""
         ...
 
     def __hash__(self) -> int: ...
+
+
+_RuleClass = TypeVar("_RuleClass", bound=type[Any])
+RECORDED_RULES: dict[str, type[Any]] = {}  # by the names that ledgers call them
+
+
+def register_rule(rule: _RuleClass) -> _RuleClass:
+    """Registration of a rule's class: a ledger that names it is read again by it."""
+    if rule.name in RECORDED_RULES:
+        raise ValueError(f"There is a rule {rule.name!r} already: a new meaning needs a new name.")
+    RECORDED_RULES[rule.name] = rule
+    return rule
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,9 +190,9 @@ class Evidence:
     key: bytes  # of partitions: the same for all questions of a ledger, and not of its rows
 
 
-def counts(found: Evidence) -> list[int]:
+def counts(evidence: Evidence) -> list[int]:
     """How many rows each of the conditions holds for that were summed: each is 2^30 units."""
-    return [total // GRID for total in found.sums]
+    return [total // GRID for total in evidence.sums]
 
 
 @dataclass(frozen=True, slots=True)

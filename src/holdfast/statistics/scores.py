@@ -178,13 +178,13 @@ class F1Score:
         found = ratio_interval(0.5, *rest.interval, *total.interval)
         return Joined.within(ratio_value(0.5, rest, total), found, 0.0, 1.0)
 
-    def favourable(self, known: Sequence[Estimate | None]) -> list[tuple[float, ...]]:
-        most = 2.0 if known[0] is None else known[0].interval.high
+    def favourable(self, estimates: Sequence[Estimate | None]) -> list[tuple[float, ...]]:
+        most = 2.0 if estimates[0] is None else estimates[0].interval.high
         misses = min(1.0, most)  # 1 for each miss, and 2 for each hit
         return [(most, most / 2), (misses, -misses / 2)]
 
-    def last_guess(self, guess: float, others: Sequence[float]) -> float:
-        (total,) = others
+    def last_guess(self, guess: float, values: Sequence[float]) -> float:
+        (total,) = values
         return (guess - 0.5) * total
 
 
@@ -222,11 +222,11 @@ class BalancedAccuracy:
         value = None if found.value is None else (1.0 + found.value) / 2
         return Joined.within(value, Interval(round_down(low), round_up(high)), 0.0, 1.0)
 
-    def favourable(self, known: Sequence[Estimate | None]) -> list[tuple[float, ...]]:
-        return self.rates.favourable(known)
+    def favourable(self, estimates: Sequence[Estimate | None]) -> list[tuple[float, ...]]:
+        return self.rates.favourable(estimates)
 
-    def last_guess(self, guess: float, others: Sequence[float]) -> float:
-        return self.rates.last_guess(2.0 * guess - 1.0, others)
+    def last_guess(self, guess: float, values: Sequence[float]) -> float:
+        return self.rates.last_guess(2.0 * guess - 1.0, values)
 
 
 @overload
@@ -376,7 +376,7 @@ def _f1_look(_score: F1Score, part: Part, ground: Ground) -> Look | None:
     sides = row_value(first), row_value(second)
     if ground.rounded:
         rounded = RoundedOverlap(ground.rows, *levels)
-        return Look(rounded, rounded.seen, overlap_counts(*sides, part.where))
+        return Look(rounded, rounded.encode, overlap_counts(*sides, part.where))
     return overlap_look(*sides, part.where, Overlap(ground.rows, *levels))
 
 

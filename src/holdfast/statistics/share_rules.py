@@ -26,6 +26,7 @@ from holdfast.statistics.rule import (
     Told,
     counts,
     own_rows,
+    register_rule,
     within,
 )
 from holdfast.theory.base.concentration import BoundedMean
@@ -46,6 +47,7 @@ __all__ = [
 ]
 
 
+@register_rule
 @dataclass(frozen=True, slots=True)
 class Share:
     """How many of `rows` rows: Clopper and Pearson, and for free thresholds DKW and the band."""
@@ -66,13 +68,14 @@ class Share:
     def symbols(self) -> int:
         return count_symbols(self.rows, BoundedMean(self.rows).radius(self.log_p))
 
-    def found(self, symbols: Symbols) -> Told:
+    def decode(self, symbols: Symbols) -> Told:
         (count,) = symbols
         count = require.integer_between("count", count, 0, self.rows)
         interval = _interval(self.rows, count, self.log_p, self.log_free, alike=self.alike)
         return Told(count / self.rows, interval, (self.rows, self.rows))
 
 
+@register_rule
 @dataclass(frozen=True, slots=True)
 class GroupShare:
     """How many rows are in a group, and how many of those.
@@ -101,7 +104,7 @@ class GroupShare:
             self.rows, BoundedMean(self.rows).radius(self.log_p)
         )
 
-    def found(self, symbols: Symbols) -> Told:
+    def decode(self, symbols: Symbols) -> Told:
         size, missing, (count,) = self._sizes.read(symbols)
         count = require.integer_between("count", count, 0, size)
         if size == 0:
@@ -114,6 +117,7 @@ class GroupShare:
         return GroupSizes(self.rows, self.log_sizes, self.known)
 
 
+@register_rule
 @dataclass(frozen=True, slots=True)
 class Overlap:
     """F1: rows where either condition holds, and rows where both do; a share in disguise."""
@@ -129,7 +133,7 @@ class Overlap:
     def symbols(self) -> int:
         return _in_group(self.rows, self.log_share, self.log_p)
 
-    def found(self, symbols: Symbols) -> Told:
+    def decode(self, symbols: Symbols) -> Told:
         either, both = _group_counts(symbols, self.rows)
         if either == 0:
             return Told(None, UNKNOWN, (0, 0))
@@ -186,4 +190,4 @@ def overlap_counts(
 
 
 def _counts(conditions: tuple[RowValue, ...], rule: Rule) -> Look:
-    return Look(rule, lambda found: tuple(counts(found)), conditions)
+    return Look(rule, lambda evidence: tuple(counts(evidence)), conditions)

@@ -42,20 +42,20 @@ def trial_look(
     """The average effect of the first arm against the second in these rows."""
     points = 2 if value.is_condition else _POINTS
 
-    def symbols_of(found: Evidence) -> Symbols:
-        cells = cell_counts(found.sample, value, arms, randomised.within, points)
+    def symbols_of(evidence: Evidence) -> Symbols:
+        cells = cell_counts(evidence.sample, value, arms, randomised.within, points)
         rows = int(cells.first.sum() + cells.second.sum())
         low, high = ([*_strata(cells, side, points)] for side in (cells.low, cells.high))
         if not any(stratum.pairs for stratum in low):
-            return rule.seen(rows, None, UNKNOWN)
+            return rule.encode(rows, None, UNKNOWN)
         if randomised.by == "coins":
             least, most = _by_coins(cells, low, high, rule.log_p)
         else:
             least, most = shuffled_effect_interval(low, high, rule.log_p)
         if least > most:  # arms so unequal that no coins drew them
-            return rule.seen(rows, None, UNKNOWN)
+            return rule.encode(rows, None, UNKNOWN)
         middle = (_difference(low) + _difference(high)) / 2.0
-        return rule.seen(rows, *effect_of(min(most, max(least, middle)), least, most))
+        return rule.encode(rows, *effect_of(min(most, max(least, middle)), least, most))
 
     return Look(rule, symbols_of, others=(value, *map(condition_row, arms)))
 

@@ -19,7 +19,7 @@ from holdfast.theory.base.intervals import (
     kl_interval,
 )
 from holdfast.theory.base.random_sizes import PooledUnits
-from holdfast.theory.leakage.checks import CHECK_LEVEL, surprise_prior
+from holdfast.theory.leakage.checks import surprise_prior
 from holdfast.theory.leakage.claim_levels import (
     claim_holds,
     claim_log_level,
@@ -297,8 +297,8 @@ def test_what_rule_r1_confirmed_of_a_mean_is_confirmed(
     counts = [n - high, high]
     mean = math.fsum(v * t for v, t in zip(values, counts, strict=True)) / n
     spread = math.fsum((v - mean) ** 2 * t for v, t in zip(values, counts, strict=True)) / (n - 1)
-    chernoff = kl_interval(n, mean, log_p + math.log(CHECK_LEVEL))
-    bernstein = empirical_bernstein(n, mean, spread, log_p + math.log(1 - CHECK_LEVEL))
+    chernoff = kl_interval(n, mean, log_p + math.log(0.9))
+    bernstein = empirical_bernstein(n, mean, spread, log_p + math.log(0.1))
     old = Interval(max(chernoff.low, bernstein.low), min(chernoff.high, bernstein.high))
     assert mean_claim_holds(values, values, _just_holds(old), log_p, counts)
 

@@ -97,7 +97,7 @@ class _DescribedSession:
         log_p = described_log_level(self.terms.log_beta_described, paid)
         if self.terms.described == "rounded":
             rounded = RoundedMean(rows, log_p)
-            look = Look(rounded, rounded.seen, (mean.row,))
+            look = Look(rounded, rounded.encode, (mean.row,))
         else:
             look = share_look(mean.row, Share(rows, log_p, (), alike=True))
         bits, columns = question.millibits / 1000, mean.row.columns
@@ -121,6 +121,7 @@ class ByScale:
 
     scale: Scale
     mechanism: str
+    theorem: str | None = None
 
     @property
     def name(self) -> str:
@@ -137,7 +138,8 @@ class ByScale:
 
         named = {f"x{place}": values for place, values in enumerate(sample["value"])}
         rows = PolarsSample(pl.DataFrame(named))
-        planned = kind_of(self.mechanism).plan(terms, {})
+        options = {} if self.theorem is None else {"theorem": self.theorem}
+        planned = kind_of(self.mechanism).plan(terms, options)
         recorded = {"name": self.mechanism, "parameters": planned.parameters}
         declared = planned.terms(terms)
         return _ScaledSession(

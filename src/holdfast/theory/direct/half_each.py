@@ -15,13 +15,14 @@ capital of the bets in order, block by block, against a mean of m.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from holdfast import require
 from holdfast.errors import InvalidArgument
-from holdfast.theory.base.bets import Array, counted, log_capital, unit_values
+from holdfast.theory.base.bets import Array, Settled, counted, log_capital, settled_by, unit_values
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.safeside import level_share, round_up
 from holdfast.theory.base.theorem import theorem
@@ -34,6 +35,7 @@ __all__ = [
     "block_powers",
     "half_each_interval",
     "half_each_lower",
+    "log_wealth",
     "mean_cells",
     "sum_of_series",
 ]
@@ -65,7 +67,13 @@ def mean_cells(n: int) -> int:
     "log_q <= 0; alike rows",
     slack="1.05-1.17 times the normal half-width at the same level, where 12.2 alone has 1.20-1.34",
 )
-def half_each_lower(values: ArrayLike, times: ArrayLike, order: ArrayLike, log_q: float) -> float:
+def half_each_lower(
+    values: ArrayLike,
+    times: ArrayLike,
+    order: ArrayLike,
+    log_q: float,
+    settled: Settled | None = None,
+) -> float:
     """A lower bound on the mean of rows that are told by value: `times` says how often each occurs.
 
     `order` is a permutation of the rows, as they stand value by value, that was drawn without
@@ -76,23 +84,41 @@ def half_each_lower(values: ArrayLike, times: ArrayLike, order: ArrayLike, log_q
     each factor 1 + lam(x - m) is positive with mean at most 1: by Ville's inequality W reaches
     2/q at some block's end with probability at most q/2. If it does not, and a <= mu (q/2), mu's
     cell is among those from a on and is not rejected, so the first such cell is not above it. No
-    cell below a matters: W need not be monotone in m.
+    cell below a matters: W need not be monotone in m. With `settled`, a is looked for until its
+    cell is known and what will be told of it.
     """
     x, side = unit_values(values), level_share(log_q)
-    low = bounded_mean_lower(x, side, times)
-    return _in_order(_ordered(x, times, order), -side, low)
+    rows = _ordered(x, times, order)
+    cells = mean_cells(max(1, rows.size))
+    low = bounded_mean_lower(
+        *(x, side, times),
+        settled and (lambda a, b: _cell(a, cells) == _cell(b, cells) and settled(a, b)),
+    )
+    return max(low, _first_kept(rows, -side, _cell(low, cells), cells) / cells)
 
 
 def half_each_interval(
-    low: ArrayLike, high: ArrayLike, times: ArrayLike, order: ArrayLike, log_p: float
+    low: ArrayLike,
+    high: ArrayLike,
+    times: ArrayLike,
+    order: ArrayLike,
+    log_p: float,
+    told: Callable[[Interval], object] | None = None,
 ) -> Interval:
     """The interval of the mean of values known only to lie between `low` and `high`.
 
-    Both one-sided bounds at e^{log_p}/2, of the least values and of 1 minus the largest.
+    Both one-sided bounds at e^{log_p}/2, of the least values and of 1 minus the largest. With
+    `told`, what will be told of the interval, each is looked for until that is known of it.
     """
     side = level_share(log_p)
-    mirrored = half_each_lower(1.0 - unit_values(high, up=True), times, order, side)
-    return Interval(half_each_lower(low, times, order, side), min(1.0, round_up(1.0 - mirrored)))
+
+    def mirror(mean: float) -> float:
+        return min(1.0, round_up(1.0 - mean))
+
+    above = settled_by(told, lambda mean: Interval(0.0, mirror(mean)))
+    mirrored = half_each_lower(1.0 - unit_values(high, up=True), times, order, side, above)
+    below = settled_by(told, lambda mean: Interval(mean, 1.0))
+    return Interval(half_each_lower(low, times, order, side, below), mirror(mirrored))
 
 
 def _ordered(x: Array, times: ArrayLike, order: ArrayLike) -> Array:
@@ -110,51 +136,60 @@ def _ordered(x: Array, times: ArrayLike, order: ArrayLike) -> Array:
     return np.asarray(rows[ranks])
 
 
-def _in_order(x: Array, L: float, low: float) -> float:
-    """The left end of the first cell that is not rejected, from that of `low` on; `low` at least.
+def _cell(mean: float, cells: int) -> int:
+    return min(cells - 1, math.floor(mean * cells))
 
-    Cells whose top is 1 are never rejected.
-    """
-    if x.size == 0:
-        return low
-    cells, blocks = mean_cells(x.size), min(BLOCKS, x.size)
+
+def _first_kept(x: Array, L: float, cell: int, cells: int) -> int:
+    """The first cell that is not rejected, from this one on; one whose top is 1 never is."""
+    if not x.size:
+        return 0
+    blocks = min(BLOCKS, x.size)
     ends = np.arange(blocks + 1) * x.size // blocks
-    cell = min(cells - 1, math.floor(low * cells))
     while True:
         tops = np.arange(cell + 1, min(cell + _TOGETHER, cells - 1) + 1) / cells
-        kept = np.flatnonzero(~_rejected(x, ends, tops, L))
+        kept = np.flatnonzero(log_wealth(x, ends, tops, L)[-1] < L)
         if kept.size or not tops.size:
-            return max(low, (cell + int(kept[0]) if kept.size else cell) / cells)
+            return cell + (int(kept[0]) if kept.size else 0)
         cell += tops.size
 
 
-def _rejected(x: Array, ends: NDArray[np.int64], means: Array, L: float) -> NDArray[np.bool_]:
-    """Whether W reaches e^L against each of these means, at the end of some block.
+def log_wealth(x: Array, ends: NDArray[np.int64], means: Array, L: float) -> Array:
+    """ln W at the end of each block, against each of these means, until it reaches e^L.
 
-    W is bounded from below, and stakes follow the bound: they depend on earlier blocks all the
-    same. At e^L nothing is staked any more.
+    W is bounded from below, and stakes follow the bound. How a block's gain is bounded, to the last
+    bit, may depend on its rows and on earlier ones, and on no later one: nor do stakes then.
+    At e^L nothing is staked any more.
     """
     powers = block_powers(x, ends, means)
     series = SERIES[:, np.newaxis, np.newaxis] * powers
-    spread = np.cumsum(powers[1], axis=0) - powers[1] + _PRIOR_ROWS * _PRIOR_SPREAD
+    before = np.vstack((np.zeros(means.size), np.cumsum(powers[1], axis=0)[:-1]))
+    spread = before + _PRIOR_ROWS * _PRIOR_SPREAD
     past, sizes = ends[:-1, np.newaxis], np.diff(ends)
     aims = 2.0 * (_PRIOR_ROWS + past) / ((x.size - past) * spread)
-    most, near = _MOST_AT_STAKE / means, NEAR / np.maximum(means - x.min(), x.max() - means)
-    log_wealth, ones = np.zeros(means.size), np.ones(x.size)
+    least, largest = (
+        side.accumulate(side.reduceat(x, ends[:-1])) for side in (np.minimum, np.maximum)
+    )
+    most, ones = _MOST_AT_STAKE / means, np.ones(x.size)
+    wealth = np.zeros((sizes.size + 1, means.size))
     for block, size in enumerate(sizes):
-        stake = np.minimum(most, np.sqrt(aims[block] * np.maximum(L - log_wealth, 0.0)))
+        stake = np.minimum(most, np.sqrt(aims[block] * np.maximum(L - wealth[block], 0.0)))
         gain = sum_of_series(series[:, block], stake) - _SLACK * size
-        if np.any(far := stake > near):
+        near = NEAR / np.maximum(means - least[block], largest[block] - means)
+        if (far := stake > near).any():
             rows = slice(ends[block], ends[block + 1])
             factors = 1.0 + stake[far, np.newaxis] * (x[rows] - means[far, np.newaxis])
             gain[far] = log_capital(factors, ones[rows], 1.0 + stake[far])
-        log_wealth += gain
-    return np.asarray(log_wealth >= L)
+        wealth[block + 1] = wealth[block] + gain
+    return wealth[1:]
 
 
 def block_powers(x: Array, ends: NDArray[np.int64], means: Array) -> Array:
-    """Sums of (x - m)^k over each block, for k = 1, 2, ... and each mean m."""
-    centre = float(x.mean())
+    """Sums of (x - m)^k over each block, for k = 1, 2, ... and each mean m.
+
+    Each depends on the rows of its own block and of the first one, to the last bit.
+    """
+    centre = float(x[: ends[1]].mean())
     power, sums = x - centre, [np.diff(ends).astype(np.float64)]
     for _ in SERIES:
         sums.append(np.add.reduceat(power, ends[:-1]))
@@ -172,5 +207,6 @@ def sum_of_series(terms: Array, stake: Array) -> Array:
     """The sum of each term times the stake to the power of its place, from 1 on."""
     total = terms[-1] * stake
     for term in terms[-2::-1]:
-        total = (total + term) * stake
+        total += term
+        total *= stake
     return np.asarray(total)

@@ -24,7 +24,6 @@ from holdfast.theory.base.safeside import golden_minimum, log1mexp, log_add, rou
 from holdfast.theory.base.theorem import theorem
 
 __all__ = [
-    "CHECK_LEVEL",
     "declared_surprise_prior",
     "enumerative_log_weight",
     "fixed_log_weight",
@@ -45,9 +44,6 @@ __all__ = [
 
 _Array = NDArray[np.float64]
 
-# The part of a check's level that its radius gets where rows are alike: empirical Bernstein has the
-# rest (rule R1: both events together, inside the radius that is charged).
-CHECK_LEVEL = 0.9
 _CELLS_AT_MOST = 1e9
 # Beta(1/2, 19/2): one surprise in twenty checks.
 _SURPRISED, _CONFIRMED = 0.5, 9.5
