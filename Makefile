@@ -4,10 +4,15 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test campaigns laws lint spark bench bench-large load load-postgres package attacks docs widths decisions lock clean
+.PHONY: demo demo-all test campaigns laws lint spark bench bench-large load load-postgres package attacks docs widths decisions lock clean
 
+# One story on one screen, and demo-output/demo.png.
 demo: $(STAMP)
-	$(BIN)/python -m examples.demo
+	@$(BIN)/python -m examples.demo
+
+# And the rest: docs/demo.md.
+demo-all: $(STAMP)
+	@$(BIN)/python -m examples.demo --all
 
 # What is compiled is kept, whatever the shell says: it takes a minute.
 test: $(STAMP)

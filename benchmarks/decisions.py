@@ -581,32 +581,17 @@ def report(tallies: Measured, sessions: int) -> str:
     return "\n".join(lines) + "\n"
 
 
+KINDS = {"decided rightly": "#0b6e4f", "left open": "#d5d5d0", "decided falsely": "#b91c1c"}
+
+
 def picture(tallies: Measured, sessions: int) -> None:
     """docs/decisions.svg: decided rightly, left open and decided falsely, for every rule."""
     import altair as alt
 
-    kinds = {"decided rightly": "#0b6e4f", "left open": "#d5d5d0", "decided falsely": "#b91c1c"}
-    rows = [
-        {"table": f"{name}, {size:,} rows", "rule": rule, "became": kind, "decisions": many}
-        for name, size, rule, tally in tallies
-        for kind, many in zip(kinds, _shares(tally, sessions), strict=True)
-    ]
     order = list(dict.fromkeys(f"{name}, {size:,} rows" for name, size, _, _ in tallies))
     bars = (
-        alt.Chart(alt.InlineData(values=rows), width=420, height=90)
-        .mark_bar()
-        .encode(
-            x=alt.X("decisions:Q", title="decisions of a session", stack="zero"),
-            y=alt.Y("rule:N", title=None, sort=list(RULES)),
-            color=alt.Color(
-                "became:N",
-                title=None,
-                scale=alt.Scale(domain=list(kinds), range=list(kinds.values())),
-                legend=alt.Legend(orient="top"),
-            ),
-            order=alt.Order("place:Q"),
-        )
-        .transform_calculate(place=f"indexof({list(kinds)}, datum.became)")
+        _bars(alt, tallies, sessions)
+        .properties(width=420, height=90)
         .facet(
             row=alt.Row(
                 "table:N",
@@ -618,6 +603,76 @@ def picture(tallies: Measured, sessions: int) -> None:
         .resolve_scale(x="independent")
     )
     bars.save(str(PAGE.with_suffix(".svg")))
+
+
+def small_picture(tallies: Measured, sessions: int) -> None:
+    """docs/decisions-small.svg: the first table at its first size, as narrow as a phone."""
+    import altair as alt
+
+    name, size, _, _ = tallies[0]
+    first = [each for each in tallies if each[:2] == (name, size) and each[2] != "Holm"]
+    bars = _bars(alt, first, sessions)
+    numbers = (
+        bars.transform_filter("datum.decisions >= 1")
+        .mark_text(align="right", dx=-5, fontWeight="bold", fontSize=12)
+        .encode(
+            x=alt.X("decisions:Q", stack="zero", title=None, axis=None),
+            text=alt.Text("decisions:Q", format=".1f"),
+            color=alt.condition(
+                "datum.became == 'left open'", alt.value("#333333"), alt.value("white")
+            ),
+        )
+    )
+    sayings = [
+        {
+            "rule": rule,
+            "said": f"false decisions in {tally.sessions_with_false} of {sessions} sessions",
+        }
+        for _, _, rule, tally in first
+    ]
+    said = (
+        alt.Chart(alt.InlineData(values=sayings))
+        .mark_text(align="left", dy=18, fontSize=11)
+        .encode(x=alt.value(3), y=alt.Y("rule:N", sort=list(RULES)), text="said:N")
+    )
+    total = sum(_shares(first[0][3], sessions))
+    bars = bars.encode(x=alt.X("decisions:Q", stack="zero", title=None, axis=None))
+    alt.layer(bars, numbers, said).configure_view(stroke=None).properties(
+        width=270,
+        height=alt.Step(50),
+        title=alt.Title(
+            f"{total:.0f} questions about {size:,} {name}, each chosen after a look",
+            subtitle=f"mean of {sessions} sessions; the truth is known from all {name}",
+            anchor="start",
+            frame="group",
+            fontSize=12,
+        ),
+    ).save(str(PAGE.with_name("decisions-small.svg")))
+
+
+def _bars(alt: Any, tallies: Measured, sessions: int) -> Any:
+    """A bar for every rule, in three parts."""
+    rows = [
+        {"table": f"{name}, {size:,} rows", "rule": rule, "became": kind, "decisions": many}
+        for name, size, rule, tally in tallies
+        for kind, many in zip(KINDS, _shares(tally, sessions), strict=True)
+    ]
+    return (
+        alt.Chart(alt.InlineData(values=rows))
+        .mark_bar(size=20)
+        .encode(
+            x=alt.X("decisions:Q", title="decisions of a session", stack="zero"),
+            y=alt.Y("rule:N", title=None, sort=list(RULES)),
+            color=alt.Color(
+                "became:N",
+                title=None,
+                scale=alt.Scale(domain=list(KINDS), range=list(KINDS.values())),
+                legend=alt.Legend(orient="top"),
+            ),
+            order=alt.Order("place:Q"),
+        )
+        .transform_calculate(place=f"indexof({list(KINDS)}, datum.became)")
+    )
 
 
 def _shares(tally: Tally, sessions: int) -> tuple[float, float, float]:
@@ -641,6 +696,7 @@ def main() -> None:
         _, _, after = rest.partition(END)
         PAGE.write_text(f"{before}{START}{table}{END}{after}", encoding="utf-8")
         picture(tallies, options.sessions)
+        small_picture(tallies, options.sessions)
 
 
 if __name__ == "__main__":

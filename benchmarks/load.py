@@ -6,8 +6,9 @@ clean. Then free reads are timed while a scan runs that takes ten seconds.
 
 Then the first questions of 64 clients come together to services that have just begun to listen, 200
 times over; 200 agents ask with one capped token for 30 minutes, and services are told to stop while
-heads and bodies are half sent; tokens with a share of the pool ask for more. `STARTS` and `MINUTES`
-in the environment say otherwise how long.
+heads and bodies are half sent; tokens with a share of the pool ask for more; files that unpack to
+gigabytes are uploaded, all at once. `STARTS` and `MINUTES` in the environment say otherwise how
+long.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ import numpy as np
 import polars as pl
 
 import holdfast
+from benchmarks.bombs import bombs, parquet
 from benchmarks.first_clients import agents_call, first_questions, half_sent, two_tables
 from benchmarks.serving import free_port, running
 from holdfast.ledger.audit import audit
@@ -45,6 +47,7 @@ SECONDS, TERMS, TRIED, MOST = 10.0, 30, 4, CAP - 8  # how long, by questions of 
 SLOWEST = 0.05  # seconds, of 99 of 100 free reads
 FIRST, STARTS = 64, int(os.environ.get("STARTS", "200"))
 AGENTS, MINUTES = 200, float(os.environ.get("MINUTES", "30"))
+ITEMS, UPLOADS, MOST_MEMORY = 2_000, 6, 2**30  # of each file so many; bytes
 LONGEST_END = 10.0  # seconds, from SIGTERM
 DATA = "/api/v1/datasets/t"
 READS = (f"{DATA}/budget", f"{DATA}/ledger?limit=20", DATA, "/api/v1/me")
@@ -290,6 +293,62 @@ def _greedy(port: int, token: str, number: int) -> int:
     return status
 
 
+def uploads(place: Path) -> None:
+    """Files that unpack to gigabytes, beside some that are fine and reads that are free."""
+    made = Folder.made(place / "uploads")
+    frame = pl.DataFrame({"item": range(ITEMS), "x": np.random.default_rng(1).random(ITEMS)})
+    frame.write_parquet(made.path / "t.parquet")
+    holdfast.open(made.path / "t.parquet", ledger=made.ledger("t"), key="item").close()
+    store = TokenStore(made.tokens, made.secret)
+    token = store.create("ada", "analyst").text
+    store.close()
+    fine = ("v.parquet", parquet(frame.select("item", v=pl.col("x") > 0.5)))
+    files = [*bombs().values(), fine] * UPLOADS
+    port = free_port()
+    with (
+        running(["holdfast", "serve", str(made.path), "--port", str(port)], port) as process,
+        ThreadPoolExecutor(CLIENTS) as pool,
+    ):
+        reader, before = Client(port, token, 0), peak_memory(process.pid)
+        sent = [pool.submit(_uploaded, port, token, n, *each) for n, each in enumerate(files)]
+        slowest = slowest_read(reader, iter(lambda: all(each.done() for each in sent), True))
+        grown = peak_memory(process.pid) - before
+        statuses = Counter(each.result() for each in sent)
+    print(
+        f"{len(files)} uploads, {len(bombs())} of {len(bombs()) + 1} of them bombs: "
+        f"{dict(statuses)}, memory grew by {grown / 2**20:.0f} MB, 99 of 100 free reads within "
+        f"{1000 * slowest:.0f} ms"
+    )
+    if statuses != {200: UPLOADS, 422: len(files) - UPLOADS} or grown > MOST_MEMORY:
+        raise SystemExit("a bomb was taken, a file that is fine was not, or memory grew too much")
+
+
+def _uploaded(port: int, token: str, number: int, filename: str, content: bytes) -> int:
+    """The status of one upload."""
+    boundary = "holdfast-load"
+    head = f'--{boundary}\r\nContent-Disposition: form-data; name="'
+    body = (
+        f'{head}name"\r\n\r\nv{number}\r\n{head}file"; filename="{filename}"\r\n\r\n'
+    ).encode() + content
+    headers = {
+        "Authorization": f"Bearer {token}",
+        "Content-Type": f"multipart/form-data; boundary={boundary}",
+    }
+    connection = HTTPConnection("127.0.0.1", port, timeout=120)
+    path, end = f"{DATA}/columns/file", f"\r\n--{boundary}--\r\n".encode()
+    try:
+        connection.request("POST", path, body + end, headers)
+        return connection.getresponse().status
+    finally:
+        connection.close()
+
+
+def peak_memory(process: int) -> int:
+    """The most memory that a process has had, in bytes."""
+    facts = Path(f"/proc/{process}/status").read_text().split("VmHWM:")[1]
+    return int(facts.split()[0]) * 1024
+
+
 def main() -> None:
     parts = {
         "killing": under_load,
@@ -297,6 +356,7 @@ def main() -> None:
         "starting": cold_starts,
         "agents": many_agents,
         "sharing": adversaries,
+        "uploading": uploads,
     }
     chosen = sys.argv[1:] or list(parts)
     with tempfile.TemporaryDirectory() as folder:

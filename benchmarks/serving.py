@@ -125,9 +125,9 @@ def _asked(
 
 
 def _processor(process: subprocess.Popen[bytes]) -> float:
-    """Seconds of the processor that a process has had."""
-    words = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
+    """Seconds of the processor that the threads of a process have had."""
+    threads = Path(f"/proc/{process.pid}/task").glob("*/schedstat")
+    return sum(int(thread.read_text().split()[0]) for thread in threads) / 1e9
 
 
 @dataclass(frozen=True, slots=True)

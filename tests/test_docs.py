@@ -1,4 +1,4 @@
-"""The generated pages are up to date, and the README's figures are the planner's and the demo's."""
+"""The generated pages are up to date, and their figures are the planner's and the demo's."""
 
 from __future__ import annotations
 
@@ -111,10 +111,10 @@ def test_every_mechanism_has_a_page_with_an_example_that_runs(
         ("off", [("median noise",), ("gaussian", "bounded noise"), ("sample splitting",)]),
     ],
 )
-def test_the_half_widths_of_the_readme_are_the_planners(
+def test_the_half_widths_of_the_page_are_the_planners(
     described: Any, rows: list[tuple[str, ...]]
 ) -> None:
-    page = (ROOT / "README.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "planner.md").read_text(encoding="utf-8")
     plan = holdfast.plan(rows=163_673, questions=500, described=described)
     for row in rows:
         widths = [plan[name].half_width or math.nan for name in row]
@@ -124,8 +124,8 @@ def test_the_half_widths_of_the_readme_are_the_planners(
         assert f"**{math.ceil((plan.half_width or 0) * 1e4) / 1e4:.4f}**" in page
 
 
-def test_the_readmes_picture_of_re_use_is_the_demos() -> None:
-    page = (ROOT / "README.md").read_text(encoding="utf-8")
+def test_the_picture_of_re_use_is_the_demos() -> None:
+    page = (ROOT / "docs" / "demo.md").read_text(encoding="utf-8")
     picture = (ROOT / "docs" / "reuse.svg").read_text(encoding="utf-8")
     table = page.partition("| who answers |")[2].partition("\n\n")[0].splitlines()[2:]
     for row, line in zip(showcase().rows, table, strict=True):

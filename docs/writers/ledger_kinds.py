@@ -281,12 +281,8 @@ def _entries() -> list[dict[str, Any]]:
 def _records() -> dict[str, Mapping[str, Any]]:
     """What is inside entries, by the names that they have on the page."""
     offer = Offer(1, _TEXT, 0.05, None, 0.1)
-    asked = Asked(
-        offer,
-        0.0,
-        1.0,
-        Request(_TEXT, 0.0, 1.0, likely=LikelyWidth(0.05, 100, 100, 0.25, -4.0, False)),
-    )
+    likely = LikelyWidth(0.1, 1, 1, 0.25, -1.0, False)
+    asked = Asked(offer, 0.0, 1.0, Request(_TEXT, 0.0, 1.0, likely=likely))
     release = Release(1, "answered", 0.5, Interval(0.4, 0.6), 0.1)
     told = ("line", "repeated", "request", "status", "value", "interval", "charge", "parts")
     told += ("rows", "missing")

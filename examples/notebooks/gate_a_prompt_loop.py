@@ -49,6 +49,18 @@ def loop(keep):
 
 
 # %% [markdown]
+# ## One edit, one look
+#
+# Is an edit better? For a single look, no ledger is needed; the same for two files is `holdfast compare main.csv edit.csv`.
+
+# %%
+import holdfast
+
+rng = np.random.default_rng(28)
+main = rng.random(ITEMS) < 0.6
+holdfast.compare(main, edited(main, 0.6, 0.06, rng))
+
+# %% [markdown]
 # ## Two loops that people write
 #
 # The first keeps what scores higher. The second is careful: it keeps an edit only if a paired test says p < 0.05, the same test for each of them.
@@ -76,8 +88,6 @@ higher, careful = loop(scores_higher), loop(is_significant)
 
 # %%
 import polars as pl
-
-import holdfast
 
 items = pl.DataFrame({"item": [f"q{place:04}" for place in range(ITEMS)]})
 gate = holdfast.EvalGate(items, key="item", ledger="prompts.ledger", candidates=VARIANTS)

@@ -143,8 +143,13 @@ def test_demo_says_where_its_chart_is(tmp_path: Path) -> None:
     small = showcase(300, 20, 0.3, run=Run(trials=1))
     with patch("holdfast.lab.pages.report_tables.showcase", return_value=small):
         done = holdfast("demo", cwd=tmp_path)
+        whole = holdfast("demo", "--all", "--chart", "", cwd=tmp_path).stdout
         facts = json.loads(holdfast("demo", "--json", "--chart", "", cwd=tmp_path).stdout)
     assert done.returncode == 0
+    told = [row.holder for row in small.rows if row.holder in done.stdout]
+    assert told == ["plain holdout", "Holdfast: check guesses"]
+    assert "holdfast demo --all" in done.stdout
+    assert all(row.holder in whole for row in small.rows)
     assert "Chart written to holdfast-demo.png." in done.stdout
     assert (tmp_path / "holdfast-demo.png").stat().st_size > 5_000
     assert facts["name"] == "re-using one holdout"

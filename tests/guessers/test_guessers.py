@@ -42,7 +42,7 @@ from tests.holdout.tables import (
 from tests.seam import bound, desk_of, transcript_of
 
 TABLE, TRAIN = table(20_000), table(5_000, seed=2)
-QUESTIONS = ["avg(late)", "avg(x > 20)", "avg(origin = 'JFK')", "avg(late and x > 20)", "avg(x)"]
+QUESTIONS = ["avg(late)", "avg(x > 20)", "avg(origin = 'JFK')", "avg(x > 60)", "avg(x)"]
 COLUMNS = {"late": None, "origin": ["EWR", "JFK", "LGA"], "x": 12}
 # How each is opened; at 20,000 rows a half-width of 0.05 has room for many surprises.
 OPENED: Mapping[str, dict[str, Any]] = {
@@ -195,7 +195,7 @@ def truth(question: str) -> float:
         "avg(late)": pl.col("late").mean(),
         "avg(x > 20)": (pl.col("x") > 20).mean(),
         "avg(origin = 'JFK')": (pl.col("origin") == "JFK").mean(),
-        "avg(late and x > 20)": (pl.col("late") & (pl.col("x") > 20)).mean(),
+        "avg(x > 60)": (pl.col("x") > 60).mean(),
         "avg(x)": pl.col("x").clip(-60, 180).mean(),
     }
     return float(TABLE.select(found[question]).item())

@@ -62,6 +62,18 @@ def test_its_html_is_escaped(holdout: Holdout) -> None:
     assert "independent rows" in html
 
 
+def test_the_session_explained_is_shown_as_lines(holdout: Holdout) -> None:
+    answer = holdout.ask("avg(origin = '<script>')")
+    explained = holdout.explain()
+    assert repr(explained) == explained  # no quotes, and no backslashes for the ends of lines
+    page = explained._repr_html_()
+    assert page.startswith("<pre")
+    assert page.count("\n") == explained.count("\n")
+    assert "&lt;script&gt;" in page
+    assert "<script>" not in page
+    assert answer.question in explained
+
+
 def test_its_html_says_the_verdict_too(holdout: Holdout) -> None:
     difference = holdfast.difference("late", "origin = 'JFK'", better="higher")
     answer = holdout.ask(difference)

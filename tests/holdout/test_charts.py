@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import math
+import re
 import struct
 import sys
 from itertools import pairwise
@@ -206,16 +207,16 @@ def test_what_was_asked_is_drawn_by_range(tmp_path: Path) -> None:
     for recorded in answers:
         assert f">{html.escape(recorded.question, quote=False)}<" in drawing
         told = f"{recorded.shown} {recorded.interval}"
-        assert f">{told}<" in drawing
+        assert f">{told}" in drawing
     assert median.question in drawing
+    assert ">share of rows<" in drawing
+    assert ">difference of shares<" in drawing
     assert ">a value between 0 and 9<" in drawing
-    assert ">a value between 0 and 1<" in drawing
-    assert ">a value between -1 and 1<" in drawing
 
     groups = [answers[:1], answers[1:2], answers[2:]]
     assert [line.question for line in groups[2]] == [median.question]
     for panel, shown in zip(panels, groups, strict=True):
-        *zero, intervals, points, _ = panel["layer"]
+        *zero, intervals, points, _, _ = panel["layer"]
         assert bool(zero) == (shown is groups[1])
         values = points.get("data", panel.get("data"))["values"]
         assert [(each["value"], each["low"], each["high"]) for each in values] == [
@@ -225,6 +226,51 @@ def test_what_was_asked_is_drawn_by_range(tmp_path: Path) -> None:
         assert low <= min(each.interval.low for each in shown)
         assert high >= max(each.interval.high for each in shown)
         assert low <= 0 <= high or not zero
+
+
+def test_answers_are_grouped_by_unit_and_read_on_a_phone(tmp_path: Path) -> None:
+    """Questions in full, one group after another, what they decide, and no wider than a phone."""
+    rows = pl.DataFrame(
+        {
+            "minutes": [i % 50 for i in range(6_000)],
+            "late": [i % 10 < 3 for i in range(6_000)],
+            "airport": ["north", "south", "elsewhere"] * 2_000,
+        }
+    )
+    schema = {"minutes": (0, 60), "airport": ["north", "south", "elsewhere"]}
+    with holdfast.open(rows, ledger=tmp_path / "t.ledger", schema=schema) as holdout:
+        holdout.ask("avg(minutes)")
+        holdout.ask("avg(late)")
+        holdout.ask("median(minutes)")
+        holdout.ask("avg(minutes > 30)")
+        holdout.ask("avg(late) where airport = 'elsewhere' and minutes between 10 and 30")
+        holdout.ask("difference(avg(late) where airport = 'north', rest)")
+        holdout.ask("difference(avg(minutes > 40) where minutes > 30, rest)")
+        holdout.ask("difference(avg(minutes) where late, rest)")
+        picture = holdout.chart()
+    panels = {
+        next(
+            layer["encoding"]["x"]["title"]
+            for layer in panel["layer"]
+            if layer["encoding"]["x"].get("title")
+        ): list(lines_of(panel))
+        for panel in picture.to_dict()["vconcat"]
+    }
+    assert {title: len(names) for title, names in panels.items()} == {
+        "minutes": 2,
+        "share of rows": 3,
+        "difference of shares": 2,
+        "difference of minutes": 1,
+    }
+    assert panels["share of rows"][0] == "avg(late)"
+    assert panels["share of rows"][1].startswith("avg(late) where ")  # beside what it is a part of
+    drawing = svg_of(picture)
+    assert ">t: 8 answers<" in drawing
+    assert "\u2026" not in drawing  # nothing is cut short
+    assert " above 0<" in drawing
+    assert " cannot tell<" in drawing
+    (width,) = re.findall(r'^<svg [^>]*? width="(\d+)"', drawing)
+    assert int(width) <= 412
 
 
 @pytest.fixture(scope="module")
@@ -291,10 +337,10 @@ def test_what_is_left_open_is_an_arrow(judged: dict[str, Any]) -> None:
 
 def test_one_sided_bounds_are_said_as_they_were_claimed(judged: dict[str, Any]) -> None:
     found = lines_of(judged["claims"])
-    assert found["avg(late)"]["said"] == ">= 0.2"
+    assert found["avg(late)"]["said"] == "confirmed: >= 0.2"
     assert found["avg(late)"]["low"] == pytest.approx(0.2)
-    assert found["avg(even or late)"]["said"] == "<= 0.8"
-    assert found["model <7>"]["said"] == "> 0.6"
+    assert found["avg(even or late)"]["said"] == "confirmed: <= 0.8"
+    assert found["model <7>"]["said"] == "shown: > 0.6"
     assert found["model 8 (line 5)"]["said"] == "not shown: > 0.9"
     assert found["model 8 (line 5)"]["claimed"] == 0.9
     assert "model &lt;7&gt;" in judged["svg"]

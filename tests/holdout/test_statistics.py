@@ -11,13 +11,15 @@ import polars as pl
 import pytest
 
 import holdfast
-from holdfast.errors import InvalidArgument, InvalidQuestion
+from holdfast.errors import InvalidArgument, InvalidQuestion, ToleranceTooLoose
 from holdfast.holdout.holdout import Holdout
 from holdfast.ledger.audit import audit
 from tests.holdout.asking import FACTS, HOLD, ROWS, SPREAD, TRAIN, contains, lower_quantile
 from tests.holdout.tables import opened, table, untouchable, watch
 from tests.seam import put_sample
 from tests.statistics.zoo import BOUNDS, CASES, QUANTILES, Case, auc
+
+ON_LEDGER = [case for case in CASES if not case.described]
 
 
 @pytest.fixture
@@ -34,7 +36,7 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Holdout, P
         with pytest.MonkeyPatch.context() as patch:  # the same noise, whichever test comes first
             patch.setenv("PYTEST_CURRENT_TEST", "every statistic asked once (setup)")
             found = stack.enter_context(opened(folder, HOLD, **FACTS))
-        for question in [*(case.question for case in CASES), *(text for text, *_ in QUANTILES)]:
+        for question in [*(case.question for case in ON_LEDGER), *(text for text, *_ in QUANTILES)]:
             found.ask(question, why=question)
         found.ask(SPREAD)
         found.ask(holdfast.mean("x", by="arm"))
@@ -42,7 +44,7 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Holdout, P
         yield found, folder / "t.ledger"
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.question)
+@pytest.mark.parametrize("case", ON_LEDGER, ids=lambda case: case.question)
 def test_the_sample_itself_is_in_every_interval(asked: tuple[Holdout, Path], case: Case) -> None:
     """Noise is bounded: whatever it was, the interval holds what the rows say."""
     holdout, _ = asked
@@ -63,6 +65,23 @@ def test_the_sample_itself_is_in_every_interval(asked: tuple[Holdout, Path], cas
     assert (answer.status, answer.cost, again.interval) == ("repeated", 0.0, answer.interval)
     assert contains(answer.interval, case.plain(ROWS))
     assert answer.interval.low <= answer.value <= answer.interval.high
+
+
+@pytest.mark.parametrize("question", [case.question for case in CASES if case.described])
+def test_what_only_a_description_answers_is_refused_for_nothing(
+    holdout: Holdout, question: str
+) -> None:
+    with pytest.raises(InvalidQuestion, match="where its text describes it"):
+        holdout.ask(question)
+    assert (len(holdout.ledger), holdout.budget.nats) == (0, 0.0)
+
+
+def test_a_slope_that_known_means_leave_unknown_is_refused_for_nothing(holdout: Holdout) -> None:
+    holdout.ask("variance(z) where arm = 'A'")  # which may be 0
+    spent = holdout.budget.nats
+    with pytest.raises(ToleranceTooLoose, match="even the most favourable"):
+        holdout.ask("slope(k, z) where arm = 'A'")
+    assert holdout.budget.nats == spent
 
 
 @pytest.mark.parametrize(("question", "column", "level"), QUANTILES)
@@ -149,7 +168,7 @@ def test_a_search_is_priced_by_what_is_not_known_yet(holdout: Holdout) -> None:
     assert holdout.budget.nats - before == pytest.approx(answer.cost)
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.question)
+@pytest.mark.parametrize("case", ON_LEDGER, ids=lambda case: case.question)
 def test_checks(case: Case, tmp_path: Path) -> None:
     """By a number, and by other rows; a wrong guess is a surprise, and true all the same."""
     truth = case.plain(ROWS)
@@ -159,7 +178,8 @@ def test_checks(case: Case, tmp_path: Path) -> None:
             assert right.status == "confirmed"
         assert contains(right.interval, truth)
         # The spreads are small here, and of two groups in a group each is an answer of two parts.
-        silent = case.question.startswith("correlation") or "'B') where k" in case.question
+        silent = case.question.startswith(("correlation", "slope"))
+        silent |= "'B') where k" in case.question
         first = two.check(case.question, guess=TRAIN)
         assert first.status == ("says nothing" if silent else "confirmed")
         found = two.check(case.question, guess=TRAIN)

@@ -210,7 +210,9 @@ def test_other_assumptions(tmp_path: Path, sampling: Any) -> None:
         for case in CASES:
             of_design = "arm" in case.question and ") where k > 0" not in case.question
             groups = of_design or "balanced" in case.question
-            if (groups and "declared" in str(sampling)) or case.question.startswith("auc"):
+            if (groups and "declared" in str(sampling)) or case.question.startswith(
+                ("auc", "kendall")
+            ):
                 spent = found.budget.nats
                 with pytest.raises(InvalidQuestion, match=r"independent rows|means of all rows"):
                     found.ask(case.question)

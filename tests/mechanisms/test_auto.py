@@ -96,5 +96,6 @@ def test_what_was_named_is_not_chosen(tmp_path: Path) -> None:
         assert "why" not in holdout.opening.mechanism
         assert holdout.budget.to_dict()["why"] is None
         assert "chosen: " not in holdout.budget.details
+        holdout.ask("avg(late)")  # before that it could be declared anew
     with pytest.raises(InvalidArgument, match="mechanism is 'auto'"):
         holdfast.open(TABLE, ledger=path, mechanism="auto")

@@ -31,7 +31,7 @@ from tests.mechanisms.fake import CONDITION, NUMBER, audited, independent, leake
 from tests.theory.coverage import too_many
 
 LEAKED = Account(LeakageAccount(20, 3.0, math.log(0.03)))
-LAPLACE_STEP, GAUSSIAN_STEP = Calibration(2, 0.1, 0.0, 1e-8), Calibration(2, 0.5, 1e-6, 1e-8)
+LAPLACE_STEP, GAUSSIAN_STEP = Calibration.of(2, 0.1, 0.0, 1e-8), Calibration.of(2, 0.5, 1e-6, 1e-8)
 KEPT = replace(independent(10_000, questions=30), reveal_share=0.25)
 
 

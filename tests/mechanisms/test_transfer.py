@@ -16,7 +16,7 @@ from hypothesis import given, strategies as st
 
 import holdfast
 from holdfast.data.design import Group
-from holdfast.data.sampling import clustered, declared, m_dependent
+from holdfast.data.sampling import Independent, clustered, declared, m_dependent
 from holdfast.errors import BudgetExhausted, InvalidArgument, InvalidQuestion, ToleranceTooTight
 from holdfast.ledger.audit import audit
 from holdfast.mechanisms.catalogue import CATALOGUE
@@ -375,3 +375,57 @@ def test_median_noise_is_one_noise_for_values_on_their_grid() -> None:
     bare = median_epoch_half_width(777, 20, 20, 0.0123, 2, math.log(0.05), 0.25)
     assert bare + GRID_ERROR + 0.5 / (777 * GRID) <= width
     assert width <= bare + (whole.extra_half_width + GRID_ERROR) * (1 + 1e-6)
+
+
+# Noise that is declared, as the lectures do it ---------------------------------------------------
+
+DECLARED = [("gaussian", "sigma"), ("private gaussian", "sigma"), ("private laplace", "scale")]
+TWENTY = Terms(1_000_000, None, 0.95, 20, Independent())
+
+
+@pytest.mark.parametrize(("name", "size"), DECLARED)
+def test_declared_noise_is_what_is_added_and_its_theorem_says_how_wide(
+    name: str, size: str
+) -> None:
+    kind = CATALOGUE[name]
+    for noise in (0.01, 0.03):
+        planned = kind.plan(TWENTY, {size: noise})
+        terms, (epoch,) = planned.terms(TWENTY), planned.parameters["epochs"]
+        assert 0 <= Fraction(epoch["scale"], TWENTY.rows * GRID) - Fraction(noise) < 1e-14
+        assert f"noise of {size} {noise:g}; by Theorem" in str(planned.told)
+        assert kind.fault is not None
+        assert kind.fault(terms, planned.parameters, 20) is None
+        bold = {**planned.parameters, "epochs": [{**epoch, "half_width": 0.97 * noise}]}
+        assert "below what" in str(kind.fault(terms, bold, 20))
+    s, beta = 0.03, math.log(0.05)
+    if name == "gaussian":  # Theorem T by hand
+        shift = gaussian_shift(math.sqrt(20) / (2 * TWENTY.rows * s), beta)
+        assert terms.half_width == pytest.approx(s * gaussian_max_noise(20, beta) + shift, rel=1e-6)
+
+
+@pytest.mark.parametrize(("name", "error"), [(n, e) for n, _ in DECLARED for e in (0.3, 0.9)])
+def test_an_expected_error_sets_the_noise_that_keeps_it(name: str, error: float) -> None:
+    """L12 to L15: what one row does to all answers, and what follows from it."""
+    terms = replace(TWENTY, rows=40_000_000)
+    planned = CATALOGUE[name].plan(terms, {"expected_error": error})
+    (epoch,) = planned.parameters["epochs"]
+    steps = GRID / epoch["scale"]  # what one row does, in scales of the noise
+    normal = math.erf(steps * math.sqrt(20 / 8))
+    distance = 1 - math.exp(-10 * steps) if "laplace" in name else normal
+    root = math.sqrt(math.log(2 / 0.0125) / (2 * terms.rows))
+    kept = distance + (2 * distance * terms.rows + 1) * root
+    assert 0.99 * error < kept <= error
+
+
+def test_declared_noise_that_says_nothing_is_refused() -> None:
+    gaussian, rows = CATALOGUE["gaussian"], replace(TWENTY, rows=20_000)
+    with pytest.raises(ToleranceTooTight, match=r"20 answers keep to \+-\d.* wider than"):
+        gaussian.plan(rows, {"sigma": 0.5})
+    with pytest.raises(ToleranceTooTight, match="not above"):
+        gaussian.plan(rows, {"expected_error": 0.001})
+    with pytest.raises(InvalidArgument, match="both are given"):
+        gaussian.plan(rows, {"sigma": 0.1, "expected_error": 0.5})
+    with pytest.raises(InvalidArgument, match="give questions="):
+        gaussian.plan(replace(rows, questions=None), {"sigma": 0.1})
+    with pytest.raises(InvalidArgument, match="epsilon sets the noise"):
+        CATALOGUE["private laplace"].plan(rows, {"scale": 0.01, "epsilon": 1.0})

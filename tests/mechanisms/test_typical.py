@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
@@ -13,7 +14,7 @@ from hypothesis import given, strategies as st
 from scipy.stats import norm
 
 import holdfast
-from holdfast.data.sampling import Independent, declared, m_dependent
+from holdfast.data.sampling import Declared, Independent, declared, m_dependent
 from holdfast.errors import BudgetExhausted, InvalidArgument, Refused, ToleranceTooTight
 from holdfast.mechanisms.bounded_noise import BOUNDED
 from holdfast.mechanisms.catalogue import CATALOGUE
@@ -24,7 +25,18 @@ from holdfast.mechanisms.leakage import Calibration, Leakage
 from holdfast.mechanisms.mechanism import Offer, Wish
 from holdfast.mechanisms.terms import Account, Terms
 from holdfast.statistics.mean import KnownVariance
-from holdfast.theory.base.concentration import BoundedMean, SubExponential, SubGaussian
+from holdfast.theory.base.concentration import (
+    Bernstein,
+    BinomialMean,
+    BoundedDifferences,
+    BoundedMean,
+    Concentration,
+    SubExponential,
+    SubGaussian,
+    TwoSampleU,
+)
+from holdfast.theory.base.dependence import ClusteredRows, GraphMean, MDependentMean
+from holdfast.theory.base.gamma import PolynomialTail, SubWeibull, TailTable
 from holdfast.theory.leakage.release import RESOLUTION as SCALE
 from holdfast.theory.notions.arrows import gdp_to_approx_dp
 from holdfast.theory.notions.composing import GDP
@@ -46,7 +58,7 @@ from tests.theory.coverage import too_many
 
 
 def offered(law: Law, terms: Terms, nats: float = 0.0, **options: Any) -> Offer:
-    calibration = Calibration(**options) if options else None
+    calibration = Calibration.of(**options) if options else None
     (offer,) = typical(law, calibration).offer(
         terms, leaked(nats), [Wish(CONDITION, terms.half_width)]
     )
@@ -145,7 +157,7 @@ PROFILES = [BoundedMean(10_000), SubGaussian(0.002), SubExponential(0.002, 0.001
 def test_laplace_noise_is_that_of_the_papers(
     version: int, profile: Any, eta: float, nu: float
 ) -> None:
-    cells = cells_with(Calibration(version, eta, 0.0, nu), profile)
+    cells = cells_with(Calibration.of(version, eta, 0.0, nu), profile)
     distance = (
         profile.radius(math.log(nu)) if version == 2 else 2 * profile.radius(math.log(nu / 2))
     )
@@ -160,7 +172,7 @@ def test_gaussian_noise_is_calibrated_exactly(
     version: int, eta: float, tau: float, nu: float
 ) -> None:
     profile = BoundedMean(10_000)
-    cells = cells_with(Calibration(version, eta, tau, nu), profile)
+    cells = cells_with(Calibration.of(version, eta, tau, nu), profile)
     distance = (
         profile.radius(math.log(nu)) if version == 2 else 2 * profile.radius(math.log(nu / 2))
     )
@@ -172,7 +184,7 @@ def test_gaussian_noise_is_calibrated_exactly(
 @every_law
 def test_declared_noise_stays_while_the_half_width_grows(law: Law) -> None:
     tau = 1e-6 if law is NORMAL else 0.0
-    mechanism = typical(law, Calibration(2, 2.0, tau, 1e-6))
+    mechanism = typical(law, Calibration.of(2, 2.0, tau, 1e-6))
     session = Session(independent(20_000, tolerance=0.4, questions=10))
     offers = []
     for _ in range(10):
@@ -204,6 +216,93 @@ def test_bad_options(options: dict[str, Any], said: str) -> None:
     wanted = Terms(20_000, 0.2, 0.95, 20, Independent())
     with pytest.raises(InvalidArgument, match=said):
         CATALOGUE["typical laplace"].plan(wanted, options)
+
+
+# Theorem 6.1 chooses the noise -------------------------------------------------------------------
+
+CONCENTRATIONS: list[Concentration] = [
+    SubGaussian(0.002),
+    BoundedDifferences(50_000, 1.5e-5),
+    BoundedMean(60_000),
+    BinomialMean(60_000),
+    SubExponential(0.002, 0.001),
+    Bernstein(60_000, 0.05),
+    TwoSampleU(60_000, 70_000),
+    MDependentMean(120_000, 1),
+    ClusteredRows(120_000, 280_000),
+    GraphMean(180_000, 2),
+    SubWeibull(0.002, 1.5),
+    PolynomialTail(20, 0.0005),
+]
+FORMS = ["6.1", "6.1 direct", "6.1 literal"]
+
+
+def planned_by(form: str, law: Law, profile: Concentration, questions: int = 5) -> Any:
+    wanted = Terms(60_000, 1e3, 0.95, questions, Declared(profile))
+    return wanted, CATALOGUE[f"typical {law.name}"].plan(wanted, {"theorem": form})
+
+
+@every_law
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("profile", CONCENTRATIONS, ids=lambda each: type(each).__name__)
+def test_theorem_6_1_chooses_the_noise_for_every_concentration(
+    law: Law, form: str, profile: Concentration
+) -> None:
+    """All questions are answered within what it promises, by the account's own theorem."""
+    kind, (wanted, planned) = CATALOGUE[f"typical {law.name}"], planned_by(form, law, profile)
+    promised, kept = (float(each) for each in re.findall(r"\+-([\d.]+)", planned.told))
+    assert kept <= promised
+    terms = planned.terms(wanted)
+    assert kind.fault is not None
+    assert kind.fault(terms, planned.parameters, 5) is None
+    mechanism, account, width = kind.build(terms, planned.parameters), Account(), 0.0
+    for _ in range(5):
+        (offer,) = mechanism.offer(terms, account, [Wish(NUMBER, 1e3)])
+        width = said(offer.tolerance)
+        assert width <= kept * (1 + 1e-9)
+        account = mechanism.advance(account, [offer], [settled(mechanism, offer, 0)])
+    assert width > 0.9 * kept
+
+
+@every_law
+@pytest.mark.parametrize("form", FORMS)
+def test_an_audit_finds_parameters_that_theorem_6_1_does_not_allow(law: Law, form: str) -> None:
+    kind = CATALOGUE[f"typical {law.name}"]
+    wanted, planned = planned_by(form, law, SubGaussian(0.002))
+    terms = planned.terms(wanted)
+    assert kind.fault is not None
+    numbers = planned.parameters["accuracy"]
+    for name, more in (("eta", 1.2 * numbers["eta"]), ("log_nu", numbers["log_nu"] + 0.5)):
+        bold = {**planned.parameters, "accuracy": {**numbers, name: more}}
+        assert "not those of Theorem 6.1" in str(kind.fault(terms, bold, 5))
+    assert "not about its questions" in str(
+        kind.fault(replace(terms, questions=6), planned.parameters, 5)
+    )
+
+
+def test_theorem_6_1_is_that_of_the_papers() -> None:
+    """Half-widths at beta = .05 in units of sigma, as section 6.7 has them."""
+    for form, widths in (("6.1 direct", (33.1, 105.5)), ("6.1 literal", (874, 5405))):
+        for questions, most in zip((1, 10), widths, strict=True):
+            _, planned = planned_by(form, LAPLACE, SubGaussian(0.002), questions)
+            promised = float(re.findall(r"\+-([\d.]+)", planned.told)[0]) / 0.002
+            assert 0.9 * most < promised < 1.01 * most
+
+
+def test_theorem_6_1_says_why_not() -> None:
+    kind = CATALOGUE["typical laplace"]
+    wanted = Terms(20_000, None, 0.95, 10, Independent())
+    with pytest.raises(InvalidArgument, match=r"literal form\) promises \+-[\d.]+ .* the range is"):
+        kind.plan(wanted, {"theorem": "6.1 literal"})
+    with pytest.raises(InvalidArgument, match="chooses eta itself"):
+        kind.plan(wanted, {"theorem": "6.1", "eta": 1.0})
+    with pytest.raises(InvalidArgument, match=r"theorem is '6\.2'"):
+        kind.plan(wanted, {"theorem": "6.2"})
+    with pytest.raises(InvalidArgument, match="give questions="):
+        kind.plan(replace(wanted, questions=None), {"theorem": "6.1"})
+    table = Declared(TailTable(((0.1, -3.0), (0.2, -9.0))))
+    with pytest.raises(InvalidArgument, match="ends before"):
+        kind.plan(replace(wanted, sampling=table), {"theorem": "6.1 direct"})
 
 
 # What is planned is what is released ------------------------------------------------------------
@@ -298,7 +397,7 @@ def test_an_audit_finds_what_was_changed(
 
 
 def test_an_audit_finds_less_noise_than_declared() -> None:
-    mechanism = typical(LAPLACE, Calibration(2, 1.0, 0.0, 1e-6))
+    mechanism = typical(LAPLACE, Calibration.of(2, 1.0, 0.0, 1e-6))
     terms = independent(20_000, tolerance=0.4)
     (offer,) = mechanism.offer(terms, Account(), [Wish(CONDITION, 0.4)])
     finer = replace(offer, grid=replace(offer.own_grid, cells=2 * cells_of(offer)))
@@ -316,6 +415,21 @@ def test_intervals_stay_true_together(law: Law, beta: float) -> None:
     terms = CATALOGUE[f"typical {law.name}"].plan(wanted, {}).terms(wanted)
     found = attacks(typical(law), terms, charging=True)
     assert not too_many(found, beta)
+
+
+@pytest.mark.statistical
+@every_law
+def test_intervals_by_theorem_6_1_stay_true_together(law: Law) -> None:
+    """And with a tenth of its noise, and no charges, they do not."""
+    kind = CATALOGUE[f"typical {law.name}"]
+    wanted = Terms(ROWS, 1.0, 0.95, QUESTIONS, Independent())
+    planned = kind.plan(wanted, {"theorem": "6.1"})
+    terms, numbers = planned.terms(wanted), planned.parameters["accuracy"]
+    mechanism = kind.build(terms, planned.parameters)
+    assert not too_many(attacks(mechanism, terms, charging=True), 0.05)
+    bold = {**planned.parameters, "accuracy": {**numbers, "eta": 10 * numbers["eta"]}}
+    careless = kind.build(terms, bold)
+    assert too_many([attack(careless, Session(terms, charging=False), t) for t in range(8)], 0.05)
 
 
 @pytest.mark.statistical

@@ -15,6 +15,7 @@ from holdfast.errors import HoldfastError, InvalidArgument, ToleranceTooTight
 from holdfast.mechanisms.auto import choose
 from holdfast.mechanisms.catalogue import CATALOGUE, methods
 from holdfast.mechanisms.terms import Declarations, Describing
+from holdfast.papers.theorems.accuracy import literal_accuracy
 from holdfast.planner.plan import best_of
 from holdfast.planner.table import show
 from holdfast.theory.base.concentration import BoundedMean, SubGaussian
@@ -425,3 +426,17 @@ def test_theorem_6_1_is_a_row_for_rows_of_any_kind(noise: str) -> None:
         found = holdfast.plan(rows=rows, questions=2, tolerance=0.1)[repaired].half_width
         assert found is not None
         assert (found <= 0.1) is fits
+
+
+def test_what_is_wider_than_the_range_is_a_number_with_its_reason() -> None:
+    """Never a dash alone: the half-width, or that of one question."""
+    table = holdfast.plan(rows=2_000, questions=100, described="off")
+    row = table["Bassily & Freund, Laplace (published)"]
+    assert (row.half_width, row.possible, row.note) == (None, False, "wider than the range")
+    accuracy = literal_accuracy(100, LOG_05, BoundedMean(2_000))
+    assert row.beyond == pytest.approx(accuracy.half_width, rel=1e-6)
+    asked = holdfast.plan(rows=2_000, tolerance=0.05, described="off")
+    for each in (table, asked, holdfast.plan(questions=20, tolerance=0.05)):
+        assert all(number != "-" or note for _, number, note in each.cells())
+    one = literal_accuracy(1, LOG_05, BoundedMean(2_000)).half_width
+    assert asked["Bassily & Freund, Laplace (published)"].note == f"not one: +-{show(one)}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import io
 import json
 import threading
@@ -13,6 +12,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from benchmarks.bombs import bombs, parquet
 from starlette.testclient import TestClient
 
 from holdfast.agents.mounting import mount_agents
@@ -95,27 +95,6 @@ def test_nobody_is_sent_to_the_host_that_a_request_names(service: Service) -> No
         assert reply.status_code == 404
         moved = client.post("/mcp?dataset=x", follow_redirects=False)
         assert (moved.status_code, moved.headers["location"]) == (307, "/mcp/?dataset=x")
-
-
-def parquet(frame: pl.DataFrame) -> bytes:
-    content = io.BytesIO()
-    frame.write_parquet(content, compression="zstd", compression_level=19)
-    return content.getvalue()
-
-
-def bombs() -> dict[str, tuple[str, bytes]]:
-    rows = pl.DataFrame({"item": pl.repeat(1, 3_000_000, eager=True, dtype=pl.Int64), "v": True})
-    texts = pl.DataFrame({"item": range(40), "v": [f"{n}" + "a" * 2_000_000 for n in range(40)]})
-    plain = b"item,v\n" + b"1,2\n" * 3_000_000
-    return {
-        "rows": ("v.parquet", parquet(rows)),
-        "texts": ("v.parquet", parquet(texts)),
-        "lines": ("v.csv", plain),
-        "json lines": ("v.jsonl", b"{}\n" * 3_000_000),
-        "packed": ("v.csv", gzip.compress(plain)),
-        "cut": ("v.parquet", parquet(rows)[:-9] + b"PAR1"),
-        "empty": ("v.parquet", b"PAR1" * 3),
-    }
 
 
 @pytest.mark.parametrize("name", bombs())

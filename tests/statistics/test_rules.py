@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 from collections import Counter
 from fractions import Fraction
 from itertools import permutations, product
@@ -24,7 +26,13 @@ from holdfast.statistics.rounded_rules import (
     RoundedMean,
     RoundedOverlap,
 )
-from holdfast.statistics.rule import UNKNOWN, Evidence, Rule
+from holdfast.statistics.rule import (
+    RECORDED_RULES as RECORDED,
+    UNKNOWN,
+    Evidence,
+    Rule,
+    register_rule,
+)
 from holdfast.statistics.share_rules import GroupShare, Overlap, Share
 from holdfast.theory.base.concentration import BoundedMean
 from holdfast.theory.base.intervals import Interval, clopper_pearson
@@ -58,6 +66,35 @@ NAMES = [type(rule).__name__ for rule in RULES]
 @pytest.mark.parametrize("rule", RULES, ids=NAMES)
 def test_a_rule_is_read_again_from_what_the_ledger_keeps(rule: Rule) -> None:
     assert rule_from(recorded_rule(rule)) == rule
+
+
+def test_a_contributed_rule_is_known_to_ledgers_without_a_list(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("holdfast.statistics.rule.RECORDED_RULES", registry := dict(RECORDED))
+    with pytest.raises(ValueError, match="'share/1' already: a new meaning needs a new name"):
+        register_rule(Share)
+    monkeypatch.setattr("holdfast.mechanisms.described.RULES", registry)
+
+    @register_rule
+    class Doubled(Share):
+        name = "doubled/1"
+
+    rule = Doubled(100, LOG_P, (), True)
+    assert rule_from(recorded_rule(rule)) == rule
+    with pytest.raises(KeyError):
+        rule_from({**recorded_rule(rule), "name": "tripled/1"})
+
+
+def test_every_recorded_rule_is_registered_by_whoever_reads_a_ledger() -> None:
+    """The names that ledgers hold, in a process that has imported nothing else."""
+    code = "from holdfast.mechanisms.described import RECORDED_RULES as R; print(*sorted(R), sep=',')"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == (
+        "concentrated mean/1,contained mean/1,contrast/1,grid/1,group mean/1,group mean/2,"
+        "group share/1,mean/1,mean/2,overlap/1,paired/1,rounded contrast/1,rounded group mean/1,"
+        "rounded mean/1,rounded overlap/1,share contrast/1,share/1"
+    )
 
 
 @pytest.mark.parametrize("rule", RULES, ids=NAMES)

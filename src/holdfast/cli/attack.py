@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from shlex import quote
@@ -29,6 +30,9 @@ side and lets them vote. Every feature is a coin flip: the true score is 0.500, 
 """
 
 
+_FIRST_TOLD = ("plain holdout", "Holdfast: check guesses")
+
+
 @app.command(epilog="Example: holdfast demo --chart demo.png")
 def demo(
     chart: Annotated[
@@ -37,6 +41,9 @@ def demo(
             metavar="FILE", help="Where the chart goes: PNG, SVG, PDF or HTML; '' for none."
         ),
     ] = "holdfast-demo.png",
+    everything: Annotated[
+        bool, typer.Option("--all", help="Every way to answer: rounded scores, splits, noise.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """See plain re-use of a holdout fail, and Holdfast hold.
@@ -56,11 +63,16 @@ def demo(
         show_json(showcased.to_dict() | chart_facts)
         return
     typer.echo(_STORY.format(features=FEATURES, rows=ROWS))
-    typer.echo(experiment_sheet(showcased).text())
+    told = tuple(row for row in showcased.rows if everything or row.holder in _FIRST_TOLD)
+    typer.echo(experiment_sheet(replace(showcased, rows=told)).text())
     typer.echo(
         "\nshown: the final score; interval: what is claimed for it; false: trials in which any "
-        "interval missed.\nSample splitting gives every question rows of its own, and soon has "
-        "none left."
+        "interval missed."
+    )
+    typer.echo(
+        "Sample splitting gives every question rows of its own, and soon has none left."
+        if everything
+        else "Other ways to answer: holdfast demo --all"
     )
     if chart:
         typer.echo(f"Chart written to {chart}." if lacking is None else f"No chart: {lacking}")

@@ -328,9 +328,10 @@ def declare(
     as_json: Json = False,
     **declared: Any,
 ) -> None:
-    """Correct what was declared, or add to it.
+    """Correct what was declared.
 
-    Ranges and values are added at no price. What makes questions shorter takes a share.
+    Anew until something is asked, then by additions: ranges and values are added at no price,
+    and what makes questions shorter takes a share.
     """
     more: dict[str, Any] = {"share": read_number("share", share), "why": why, "asked_by": asked_by}
     stated = {**declared, **{option: each for option, each in more.items() if each is not None}}

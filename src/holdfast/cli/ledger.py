@@ -1,4 +1,4 @@
-"""The commands that look at ledgers and ask nothing: list, budget, ledger, audit, ..."""
+"""The commands that look at ledgers and ask nothing: list, budget, ledger, audit, key, ..."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from holdfast.cli.ledgers import (
     where_the_data_is,
     without_password,
 )
-from holdfast.cli.signing import SignWith, known_key
 from holdfast.errors import HoldfastError, InvalidArgument, LedgerTampered
 
 if TYPE_CHECKING:
+    from holdfast.certificate.signing import SigningKey
     from holdfast.data.sample import Sample
     from holdfast.ledger.audit import Finding
     from holdfast.ledger.backend import LedgerHome
@@ -39,6 +39,8 @@ __all__ = [
     "budget",
     "certificate",
     "chart",
+    "countersign",
+    "key",
     "ledger",
     "list_ledgers",
     "stability",
@@ -46,6 +48,14 @@ __all__ = [
 
 
 AUDIT_FAILED = 4
+_SignWith = Annotated[
+    str | None,
+    typer.Option(
+        "--sign-with",
+        metavar="FILE",
+        help="The key to sign with: served/service.key; left out: your own.",
+    ),
+]
 
 
 @app.command(epilog="Example: holdfast budget flights")
@@ -372,7 +382,7 @@ def certificate(
             metavar="FILE", help="Where to: .html to read and print, .json to be audited alone."
         ),
     ],
-    sign_with: SignWith = None,
+    sign_with: _SignWith = None,
     as_json: Json = False,
 ) -> None:
     """Write down what was promised and answered, to show to others.
@@ -391,7 +401,7 @@ def certificate(
         show_json({"output": output}) if as_json else typer.echo(f"Written to {output}.")
         return
     with look(ledger_path(name)) as reader:
-        signed = certified(reader.news, output, known_key(sign_with))
+        signed = certified(reader.news, output, _known_key(sign_with))
     if reader.unchecked is not None:
         typer.echo(f"Not checked: the seal; {reader.unchecked}", err=True)
     if not signed.signatures:
@@ -461,3 +471,74 @@ def _told(facts: dict[str, Any]) -> str:
     return (
         f"{facts['name']}: {facts['rows']:,} rows, {facts['answered']:,} answered, {facts['left']}"
     )
+
+
+@app.command(epilog='Example: holdfast key --person "Ann Lee" --organisation "Acme Research"')
+def key(
+    person: Annotated[str, typer.Option(metavar="NAME", help="Whose key it is.")] = "",
+    organisation: Annotated[
+        str, typer.Option(metavar="NAME", help="For whom that person signs.")
+    ] = "",
+    as_json: Json = False,
+) -> None:
+    """Print the public key of your signatures.
+
+    Whoever audits a certificate that you signed needs it. The first time it is made, with your
+    name: the private part stays in a file of yours.
+    """
+    from holdfast.certificate.signing import SigningKey, user_key_path
+
+    path = user_key_path()
+    if path.exists() and (person or organisation):
+        raise InvalidArgument(
+            f"you have a key in {str(path)!r}, with its names; move that file away to make another."
+        )
+    mine = SigningKey.made(path, person, organisation)
+    facts = {"key": mine.public, "person": mine.person, "organisation": mine.organisation}
+    if as_json:
+        show_json({**facts, "file": str(path)})
+        return
+    owner = ", ".join(filter(None, (mine.person, mine.organisation))) or "nobody named"
+    typer.echo(f"{mine.public}\n\nThe key of {owner}, in {path}. Publish the line above.")
+    typer.echo("\nNext: holdfast certificate NAME --output reuse.json")
+
+
+@app.command(epilog="Example: holdfast countersign reuse.json")
+def countersign(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A certificate: reuse.json.")],
+    sign_with: _SignWith = None,
+    as_json: Json = False,
+) -> None:
+    """Sign a certificate that somebody else made.
+
+    It is audited first. Whoever signed the newest hash at some time contradicts every history that
+    lacks it.
+    """
+    from holdfast.certificate.checking import audit_certificate, read_certificate
+
+    path = require.file("file", file)
+    mine = _known_key(sign_with)
+    if mine is None:
+        raise InvalidArgument("you have no key to sign with; make one: holdfast key.")
+    wrong = [finding for finding in audit_certificate(path) if not finding.fine]
+    if wrong:
+        typer.echo(f"FAILED  {wrong[0].what}: {wrong[0].detail}\n\nIt is not signed.", err=True)
+        sys.exit(AUDIT_FAILED)
+    countersigned = read_certificate(path).signed(mine)
+    countersigned.save(path)
+    if as_json:
+        show_json(
+            {"output": file, "signatures": [each.to_dict() for each in countersigned.signatures]}
+        )
+        return
+    typer.echo(f"{countersigned}\n\nNext: holdfast audit {quote(file)} --signed-by {mine.public}")
+
+
+def _known_key(file: str | None) -> SigningKey | None:
+    """The key of a file that is named, or the user's own, if there is one."""
+    from holdfast.certificate.signing import SigningKey, user_key_path
+
+    if file is not None:
+        return SigningKey.read(require.file("sign-with", file))
+    own = user_key_path()
+    return SigningKey.read(own) if own.exists() else None

@@ -119,7 +119,8 @@ class Desk:
         self._table: tuple[Attachments, Dictionaries, Table] | None = None
         self._guessing = Guessing(self._guessers, grounds) if self._guessers else None
         self._implications = Implications(self.ground, lambda: transcript.table)
-        self._implied: tuple[str, dict[str, Implied | None]] = "", {}  # by question, at one head
+        # Cache of what is implied of a question, or of a claim about it, at one head.
+        self._implied: tuple[str, dict[tuple[str, bool], Implied | None]] = "", {}
 
     def plan_anew(self, opening: Opening) -> None:
         """Let an opening with another plan take the place of this one, before anything is asked."""
@@ -294,16 +295,21 @@ class Desk:
             return look
         return as_answered(transcript.looks_at_event(question.event), question)
 
-    def implied(self, question: Bound) -> Implied | None:
-        """What earlier answers imply of a question, as of the last reading."""
+    def implied(self, question: Bound, *, claimed: bool = True) -> Implied | None:
+        """What earlier answers imply of a question, as of the last reading.
+
+        What only bounds it loosely, by the shares of its conditions, is worth it for a claim alone.
+        """
         transcript = self.transcript
         if self._implied[0] != transcript.head:
             self._implied = transcript.head, {}
-        of_head = self._implied[1]
-        if question.text not in of_head:
+        of_head, key = self._implied[1], (question.text, claimed)
+        if key not in of_head:
             chained = transcript.account.shown > 0  # else no difference follows from others
-            of_head[question.text] = self._implications.of(question, transcript, chained=chained)
-        return of_head[question.text]
+            of_head[key] = self._implications.of(
+                question, transcript, chained=chained, claimed=claimed
+            )
+        return of_head[key]
 
     def _unknown(self, wanted: Mapping[Key, Wish]) -> dict[Key, Wish]:
         """The wishes that no stored answer fulfils."""
@@ -348,7 +354,11 @@ class Desk:
         mechanism, offers = self.offers(wishes, self.transcript.account)
         self._require_answers(wishes, offers)
         own = [each.question for each in wishes if _is_own(each, requests[each.question.text])]
-        intersected = {each.text for each in own if self.implied(each) is not None}
+        intersected = {
+            each.text
+            for each in own
+            if self.implied(each, claimed=requests[each.text].verb != "ask") is not None
+        }
         return self.take(mechanism, offers, wishes, requests, conclude, intersected=intersected)
 
     def take(

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from holdfast.holdout.learnt import Learnt
     from holdfast.holdout.search import Declaring, Search, SearchCost
     from holdfast.lab.arena.rehearsal import Rehearsal
-    from holdfast.ledger.view import LedgerView
+    from holdfast.ledger.view import Explanation, LedgerView
     from holdfast.papers.stability import Stability
 
 __all__ = ["TIMEOUT", "Holdout"]
@@ -269,8 +269,11 @@ class Holdout(Verbs):
                 f'ask("avg({name})").'
             )
 
-    def explain(self) -> str:
-        """The session from the ledger alone: what was promised, and how each interval came."""
+    def explain(self) -> Explanation:
+        """The session from the ledger alone: what was promised, and how each interval came.
+
+        It is text, which consoles and notebooks show line by line.
+        """
         from holdfast.ledger.view import explanation
 
         with self._desk.store.guard:

@@ -433,8 +433,9 @@ def _opening(
             f"surprises is {terms.surprises:,}, and {kind.name} checks no guesses: "
             f"{kind.refuses_checks} Leave surprises out, or choose another mechanism."
         )
-    if why is not None:
-        mechanism["why"] = why
+    for fact, words in (("why", why), ("told", planned.told)):
+        if words is not None:
+            mechanism[fact] = words
     facts = terms, schema, mechanism, "", request.form, request.task
     opening = Opening(now(), request.name or home.stem, *facts)
     if before is not None:

@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any
 
 from holdfast import require
+from holdfast.data.sampling import Declared
 from holdfast.errors import NothingLeft
 from holdfast.holdout.question_kind import (
     MEAN,
@@ -65,6 +66,9 @@ def _for_scales(
     if wanted.questions is None or not _takes_any_concentration(kind):
         return None
     any_width = replace(wanted, tolerance=WHOLE_RANGE) if only_scaled else wanted
+    if only_scaled and "theorem" in options:  # chooses its noise for the tail that was declared
+        tail = part_stages(scaled[0], wanted)[0][0].per_unit
+        any_width = replace(any_width, sampling=Declared(tail))
     planned = kind.plan(any_width, options)
     mechanism = kind.build(planned.terms(wanted), planned.parameters)
     if not isinstance(mechanism, Leakage) or planned.tolerance is None:

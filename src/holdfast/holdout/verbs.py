@@ -452,6 +452,8 @@ class Verbs:
         """Whether a check named no half-width, and is of what its text describes."""
         if guess.verb != "check" or guess.side is not None or terms.width.is_named:
             return False
+        if self._desk.transcript.account.closed is not None:  # it was ended for good
+            return False
         return ruled(self._desk, question) is not None
 
     def _claim(

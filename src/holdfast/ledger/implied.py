@@ -229,11 +229,17 @@ class Implications:
     _events: dict[str, str | None] = field(default_factory=dict)
 
     def of(
-        self, question: Bound, released: ReleasedLooks, *, chained: bool = True
+        self,
+        question: Bound,
+        released: ReleasedLooks,
+        *,
+        chained: bool = True,
+        claimed: bool = True,
     ) -> Implied | None:
         """What is implied of a question; None where nothing was released that says something.
 
-        Only if it is `chained` are all looks read, for differences that follow from others.
+        Only if it is `chained` are all looks read, for differences that follow from others, and
+        only if it is `claimed` the shares of its conditions.
         """
         question = _plain(question)
         trial = self.ground is not None and self.ground.arms is not None
@@ -246,7 +252,7 @@ class Implications:
         sides = _sides(question)
         if sides is not None:
             sources.append(_apart(*(self._part(side, released) for side in sides)))
-        junction = _junction(question)
+        junction = _junction(question) if claimed else None
         if junction is not None:
             op, shares = junction
             sources.append(_joined(op, [self._part(share, released) for share in shares]))

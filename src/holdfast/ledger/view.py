@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import math
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
@@ -26,7 +27,7 @@ from holdfast.wording import missing_rows, percent, plural, status_text
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["LINE_COLUMNS", "LedgerView", "explanation", "view_of"]
+__all__ = ["LINE_COLUMNS", "Explanation", "LedgerView", "explanation", "view_of"]
 
 # What is told of a line, and how frames keep it.
 LINE_COLUMNS = {
@@ -253,7 +254,19 @@ def _promise(kind: MechanismKind, terms: Terms) -> str:
     )
 
 
-def explanation(transcript: Transcript) -> str:
+class Explanation(str):
+    """The text of a session, explained; consoles and notebooks show its lines, not its quotes."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        return f'<pre style="white-space: pre-wrap">{html.escape(self)}</pre>'
+
+
+def explanation(transcript: Transcript) -> Explanation:
     """The whole session from its entries: what was promised, and how each interval came about."""
     opening, terms = transcript.opening, transcript.terms
     kind = kind_of(opening.mechanism["name"])
@@ -267,6 +280,7 @@ def explanation(transcript: Transcript) -> str:
         *([f"Failure probability: {terms.parted}."] if terms.is_parted else []),
         f"Answered by {kind.name}: {kind.summary}",
         *([f"Chosen: {opening.mechanism['why']}."] if "why" in opening.mechanism else []),
+        *([f"{opening.mechanism['told']}."] if "told" in opening.mechanism else []),
         "Columns:",
         *(f"  {line}" for line in str(opening.schema).splitlines()),
         *(f"Attached: {column}." for column in transcript.attached),
@@ -295,7 +309,7 @@ def explanation(transcript: Transcript) -> str:
         lines.append(f"      Closed at {closed.at} for {for_what}: {closed.why}")
     lines.append("")
     lines.append(f"Leakage in all: {transcript.committed.nats:.6g} nats.")
-    return "\n".join(lines)
+    return Explanation("\n".join(lines))
 
 
 def _explained(line: Recorded, parts: Sequence[Recorded], kind: MechanismKind) -> list[str]:

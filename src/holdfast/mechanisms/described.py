@@ -19,28 +19,10 @@ from holdfast.mechanisms.kind import MechanismKind, Planned, no_options
 from holdfast.mechanisms.mechanism import Offer, Release, Symbol, Wish, charged, each_settled
 from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.terms import Account, PartStages, Terms
-from holdfast.statistics.alike_means import AlikeGroupMean, AlikeMean
 from holdfast.statistics.bits import Prior
 from holdfast.statistics.description import DescribedQuestion
 from holdfast.statistics.entry import Table
-from holdfast.statistics.grid_rules import Gridded
-from holdfast.statistics.mean_rules import (
-    ConcentratedRule,
-    ContainedMean,
-    Contrast,
-    GroupMeanRule,
-    MeanRule,
-    PairedRule,
-    ShareContrast,
-)
-from holdfast.statistics.rounded_rules import (
-    RoundedContrast,
-    RoundedGroupMean,
-    RoundedMean,
-    RoundedOverlap,
-)
-from holdfast.statistics.rule import Evidence, Ground, Rule, Symbols, Told
-from holdfast.statistics.share_rules import GroupShare, Overlap, Share
+from holdfast.statistics.rule import RECORDED_RULES, Evidence, Ground, Rule, Symbols, Told
 from holdfast.statistics.statistic import Statistic
 from holdfast.theory.length.levels import coexistence_log_charge
 
@@ -54,31 +36,6 @@ __all__ = [
     "release_of",
     "rule_from",
 ]
-
-
-# By the names that ledgers call them.
-_RULES: Mapping[str, type[Any]] = {
-    rule.name: rule
-    for rule in (
-        Share,
-        GroupShare,
-        Overlap,
-        MeanRule,
-        AlikeMean,
-        ContainedMean,
-        ConcentratedRule,
-        GroupMeanRule,
-        AlikeGroupMean,
-        Contrast,
-        ShareContrast,
-        PairedRule,
-        Gridded,
-        RoundedMean,
-        RoundedGroupMean,
-        RoundedContrast,
-        RoundedOverlap,
-    )
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +179,7 @@ def _listed(fact: Any) -> Any:
 
 def rule_from(body: Mapping[str, Any]) -> Rule:
     """The rule that a ledger tells of."""
-    made = _RULES[body["name"]]
+    made = RECORDED_RULES[body["name"]]
     facts = {each.name: body[each.name] for each in fields(made)}
     rule: Rule = made(**{name: _plain(fact) for name, fact in facts.items()})
     return rule

@@ -23,8 +23,10 @@ from holdfast.mechanisms.transfer import (
     Epoch,
     Transfer,
     checked_options,
+    declared_noise,
     level_of,
     limited,
+    noise_options,
     planned,
     scale_of,
     too_few_rows,
@@ -49,6 +51,7 @@ __all__ = ["GAUSSIAN", "TheoremT", "gaussian_width"]
 _NAME = "gaussian"
 _MOST_QUESTIONS = 10**9
 _WIDER_EPOCHS = 8
+_OPTIONS = {**LEAKAGE_OPTIONS, **noise_options(NORMAL)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +78,14 @@ def gaussian_width(rows: int, questions: int, log_beta: float) -> float:
 
 
 def _plan(wanted: Terms, options: Mapping[str, Any]) -> Planned:
-    chosen = checked_options(_NAME, wanted, options, LEAKAGE_OPTIONS)
-    level = level_of(wanted, chosen)
+    chosen = checked_options(_NAME, wanted, options, _OPTIONS)
+    level, noise = level_of(wanted, chosen), declared_noise(wanted, NORMAL, chosen)
+    if noise is not None and wanted.questions is not None:
+        scale = scale_of(noise.size, wanted.rows)
+        declared = Epoch(wanted.questions, scale, level.log_beta, 0.0)
+        width = TheoremT().half_width(wanted.rows, [declared])
+        told = noise.planned_words(width, TheoremT().name, wanted.questions)
+        return planned(wanted, level, [replace(declared, half_width=width)], {}, told)
     if wanted.questions is None:
         return planned(wanted, level, _open_ended(wanted, level.log_beta), {})
     design = gaussian_half_width(wanted.rows, wanted.questions, level.log_beta)
@@ -132,7 +141,7 @@ GAUSSIAN = MechanismKind(
     plan=_plan,
     build=_build,
     refuses_checks=REFUSES_CHECKS,
-    options=LEAKAGE_OPTIONS,
+    options=_OPTIONS,
     claiming=lambda terms, parameters, claims: limited(_build(terms, parameters), claims),
     fault=lambda terms, parameters, asked: _build(terms, parameters).fault(terms, asked),
 )

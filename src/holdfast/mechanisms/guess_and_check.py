@@ -374,9 +374,8 @@ def _planned_width(profile: Concentration, k: int, log_beta: float) -> float:
 def _method() -> Method:
     """Method of planning: for every profile, by search."""
 
-    def half_width(rows: KnownRows, n: int, k: int, log_beta: float) -> float | None:
-        width = _planned_width(rows.profile(n), k, log_beta)
-        return width if width < WHOLE_RANGE else None
+    def half_width(rows: KnownRows, n: int, k: int, log_beta: float) -> float:
+        return _planned_width(rows.profile(n), k, log_beta)
 
     def questions(rows: KnownRows, n: int, t: float, log_beta: float) -> int | None:
         profile = rows.profile(n)

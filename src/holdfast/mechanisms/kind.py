@@ -28,13 +28,15 @@ class Planned(NamedTuple):
 
     `parameters` are plain values; the ledger keeps them, and `build` makes the mechanism of them.
     `assumes` names what the promise rests on beside the sampling, in words; `reveal_share` is the
-    part of the failure probability that is kept for a statistic revealed at the end.
+    part of the failure probability that is kept for a statistic revealed at the end; `told` says,
+    in one line, what was chosen by a theorem.
     """
 
     tolerance: float | None
     parameters: dict[str, Any]
     assumes: str | None = None
     reveal_share: float = 0.0
+    told: str | None = None
 
     def terms(self, wanted: Terms) -> Terms:
         """The terms that were wanted, as they are now."""

@@ -15,6 +15,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -158,12 +159,21 @@ _LOG_HALF = math.log(0.5)
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """(eta, tau, nu) declared for every answer; tau is 0 with Laplace noise."""
+    """(eta, tau, nu) declared for every answer; tau is 0 with Laplace noise.
+
+    `tail` is the part of a question's level that is for the tail of its noise.
+    """
 
     version: int
     eta: float
-    tau: float
-    nu: float
+    log_tau: float
+    log_nu: float
+    tail: float = 0.5
+
+    @classmethod
+    def of(cls, version: int, eta: float, tau: float, nu: float) -> Calibration:
+        """Calibration of probabilities."""
+        return cls(version, eta, math.log(tau) if tau > 0.0 else -math.inf, math.log(nu))
 
     @property
     def stability(self) -> TypicalStability:
@@ -171,22 +181,25 @@ class Calibration:
         from holdfast.theory.typical.notion import TypicalStability
 
         form: Form = "oracle" if self.version == 2 else "set"
-        return TypicalStability(self.eta, self.tau, self.nu, form)
+        return TypicalStability.from_logs(self.eta, self.log_tau, self.log_nu, form)
 
     def grid(self, profile: Concentration, error: float) -> Grid | None:
         """As fine as eta allows, the distance of two typical cells rounded up; None: no cell."""
-        log_nu = math.log(self.nu)
         if self.version == 2:
-            distance = Fraction(round_up(profile.radius(log_nu) + error))
+            distance = Fraction(round_up(profile.radius(self.log_nu) + error))
         else:
-            distance = 2 * Fraction(round_up(profile.radius(log_nu + _LOG_HALF) + error))
-        most = self.eta
-        if self.tau > 0.0:
-            from holdfast.theory.typical.calibrated_noise import gaussian_scale
-
-            most = round_down(1 / gaussian_scale(1.0, self.eta, math.log(self.tau)))
+            distance = 2 * Fraction(round_up(profile.radius(self.log_nu + _LOG_HALF) + error))
+        most = self.eta if self.log_tau == -math.inf else _most_scales(self.eta, self.log_tau)
         cells = math.floor(math.floor(Fraction(most) * RESOLUTION) / distance)
         return Grid(cells, RESOLUTION, None) if cells else None
+
+
+@lru_cache  # every answer of a ledger has it
+def _most_scales(eta: float, log_tau: float) -> float:
+    """The distance, in scales, at which Gaussian answers are (eta, tau)-indistinguishable."""
+    from holdfast.theory.typical.calibrated_noise import gaussian_scale
+
+    return round_down(1 / gaussian_scale(1.0, eta, log_tau))
 
 
 # Questions of one batch that are the coordinates of one bounded vector, and its ball.
@@ -274,6 +287,11 @@ class Leakage:
     law: Law
     calibration: Calibration | None = None
 
+    @property
+    def tail(self) -> float:
+        """Part of a question's level that is for the tail of the noise."""
+        return tail_part(self.law) if self.calibration is None else self.calibration.tail
+
     def offer(self, terms: Terms, account: Account, wishes: Sequence[Wish]) -> list[Offer]:
         require_room(terms, account, len(wishes))
         apart = [
@@ -285,7 +303,7 @@ class Leakage:
         return _cheaper(apart, as_one_vector(self.law, terms, account, wishes, apart))
 
     def _offer(self, terms: Terms, account: Account, wish: Wish, position: int) -> Offer:
-        plain = plain_offer(terms, account, wish, position, self.law, 1 - tail_part(self.law))
+        plain = plain_offer(terms, account, wish, position, self.law, 1 - self.tail)
         if self.calibration is None:
             return plain
         profile = wish.question.concentration(terms.rows, terms.sampling)
@@ -298,7 +316,8 @@ class Leakage:
                 "with a larger eta, or none."
             )
         _, radius = plain.statement
-        tolerance = half_width_on(self.law, grid, radius, log_share_of(terms, account, position))
+        log_tail = log_share_of(terms, account, position) + math.log(self.tail)
+        tolerance = half_width_on(self.law, grid, radius, log_tail)
         if tolerance > wish.tolerance:
             (t, needed), of = shown_widths(wish.question, wish.tolerance, tolerance)
             raise ToleranceTooTight(
@@ -346,8 +365,8 @@ class Leakage:
                 charges = []
                 for part, grid in stage:
                     parts += 1
-                    log_part = log_share_of(terms, account, parts) + math.log(0.5)
-                    charges.append(self._charge(terms.half_width, part, grid, log_part, nats))
+                    log_share = log_share_of(terms, account, parts)
+                    charges.append(self._charge(terms.half_width, part, grid, log_share, nats))
                 if None in charges:
                     return count
                 nats += sum(charge for charge in charges if charge is not None)
@@ -360,12 +379,17 @@ class Leakage:
         return self.calibration.grid(part.profile, part.error)
 
     def _charge(
-        self, half_width: float, part: QuestionPart, grid: Grid | None, log_part: float, nats: float
+        self,
+        half_width: float,
+        part: QuestionPart,
+        grid: Grid | None,
+        log_share: float,
+        nats: float,
     ) -> float | None:
         """Charge of an answer to a part, at most; None if it would be refused."""
         t, scale = half_width * part.unit, self.law.resolution
-        radius = part.radius(min(0.0, log_part - nats))
-        error = self.law.error(scale, log_part) + 1
+        radius = part.radius(min(0.0, log_share + math.log(1 - self.tail) - nats))
+        error = self.law.error(scale, log_share + math.log(self.tail)) + 1
         if radius >= t or (self.calibration is not None and grid is None):
             return None
         if grid is None:
@@ -423,9 +447,9 @@ def tail_part(law: Law) -> float:
     return 0.5 if law.reach(law.resolution) is None else 0.0
 
 
-def half_width_on(law: Law, grid: Grid, radius: float, log_share: float) -> float:
-    """Half-width of an answer on this grid: radius, rounding and noise."""
-    error = Fraction(law.error(grid.scale, log_share + math.log(0.5))) + Fraction(1, 2)
+def half_width_on(law: Law, grid: Grid, radius: float, log_tail: float) -> float:
+    """Half-width of an answer on this grid: radius, rounding, and noise but for its tail."""
+    error = Fraction(law.error(grid.scale, log_tail)) + Fraction(1, 2)
     return round_up(float(Fraction(radius) + error / Fraction(grid.cells)))
 
 

@@ -27,11 +27,15 @@ from holdfast.mechanisms.laws.normal import NORMAL
 from holdfast.mechanisms.terms import WHOLE_RANGE, Terms
 from holdfast.mechanisms.transfer import (
     FINE,
+    DeclaredNoise,
     Epoch,
     Transfer,
+    declared_noise,
+    noise_options,
     plain_parameters,
     scale_of,
     transfer_from_dict,
+    wide_noise,
 )
 from holdfast.question.row import GRID, GRID_ERROR
 from holdfast.theory.base.safeside import largest_true, round_up
@@ -133,8 +137,9 @@ def _most_private(width: Callable[[int], float], tolerance: float, least: int) -
     return math.ceil(largest_true(fits, least, high, relative=1e-7))
 
 
-def _checked(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    chosen = chosen_options(name, options, {"epsilon": None, "delta": None})
+def _checked(law: Law, options: Mapping[str, Any]) -> dict[str, Any]:
+    known = dict.fromkeys(["epsilon", "delta", *noise_options(law)])
+    chosen = chosen_options(f"private {law.name}", options, known)
     if chosen["epsilon"] is not None:
         chosen["epsilon"] = require.between("epsilon", chosen["epsilon"], 1e-6, 100.0)
     if chosen["delta"] is not None:
@@ -144,7 +149,7 @@ def _checked(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
 
 def _plan(law: Law, wanted: Terms, options: Mapping[str, Any]) -> Planned:
     name = f"private {law.name}"
-    chosen = _checked(name, options)
+    chosen = _checked(law, options)
     if wanted.questions is None:
         raise InvalidArgument(
             f"{name} divides its privacy among a declared number of answers: give questions=."
@@ -163,6 +168,9 @@ def _plan(law: Law, wanted: Terms, options: Mapping[str, Any]) -> Planned:
     def width(scale: int) -> float:
         return PrivateTheorem(law).with_noise(wanted.rows, answers, scale, log_beta)
 
+    noise = declared_noise(wanted, law, chosen)
+    if noise is not None:
+        return _with_noise(law, wanted, chosen, noise, width)
     start = _narrowest(law, wanted.rows, answers, log_beta)
     if chosen["epsilon"] is not None:  # less privacy than declared is never taken, more may be
         start = max(start, scale_for(law, wanted, answers, chosen))
@@ -178,8 +186,32 @@ def _plan(law: Law, wanted: Terms, options: Mapping[str, Any]) -> Planned:
             + ". Declare a larger tolerance or fewer questions, or use more rows."
         )
     epoch = Epoch(answers, _most_private(width, tolerance, start), log_beta, tolerance)
+    return Planned(tolerance, _parameters(epoch, chosen))
+
+
+def _parameters(epoch: Epoch, chosen: Mapping[str, Any]) -> dict[str, Any]:
     delta = _DELTA if chosen["delta"] is None else chosen["delta"]
-    return Planned(tolerance, {**plain_parameters([epoch]), "delta": delta})
+    return {**plain_parameters([epoch]), "delta": delta}
+
+
+def _with_noise(
+    law: Law,
+    wanted: Terms,
+    chosen: Mapping[str, Any],
+    noise: DeclaredNoise,
+    width: Callable[[int], float],
+) -> Planned:
+    """With the noise that was declared, as Algorithm 2 of the lectures has it."""
+    if chosen["epsilon"] is not None:
+        raise InvalidArgument("epsilon sets the noise, and that is given, too; leave one out.")
+    answers, scale = wanted.questions or 1, scale_of(noise.size, wanted.rows)
+    least = width(scale)
+    told = noise.planned_words(least, PrivateTheorem(law).name, answers)
+    tolerance = short_half_width(least) if wanted.tolerance is None else wanted.tolerance
+    if least > tolerance or tolerance >= WHOLE_RANGE:
+        raise wide_noise(told)
+    epoch = Epoch(answers, scale, wanted.log_beta, tolerance)
+    return Planned(tolerance, _parameters(epoch, chosen), told=told)
 
 
 def _kind(law: Law, title: str, method: Method, colour: str | None = None) -> MechanismKind:
@@ -205,6 +237,7 @@ def _kind(law: Law, title: str, method: Method, colour: str | None = None) -> Me
         options={
             "epsilon": f"the most privacy loss in all, {pure} (default: what the width allows)",
             "delta": "the delta at which the privacy is reported (default 1e-6)",
+            **noise_options(law),
         },
         private=True,
         fault=lambda terms, parameters, questions: build(parameters).fault(terms, questions),

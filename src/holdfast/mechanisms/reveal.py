@@ -200,10 +200,10 @@ def _near_independence(calibration: Calibration | None, terms: Terms, account: A
     if account.claims or account.described:
         return -math.inf
     step = calibration.stability.to_oracle()
-    if calibration.tau == 0.0:
+    if calibration.log_tau == -math.inf:
         return post_selected_log_level(log_beta, k, step.eta, step.log_tau, step.log_nu)
-    mu = round_up(1 / gaussian_scale(1.0, calibration.eta, math.log(calibration.tau)))
-    return post_selected_gaussian_log_level(log_beta, k, mu, math.log(calibration.nu))
+    mu = round_up(1 / gaussian_scale(1.0, calibration.eta, calibration.log_tau))
+    return post_selected_gaussian_log_level(log_beta, k, mu, calibration.log_nu)
 
 
 def _radius(radius: Callable[[float], float], log_p: float, error: float) -> float:

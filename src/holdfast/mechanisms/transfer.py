@@ -30,7 +30,7 @@ from fractions import Fraction
 from functools import cache
 from itertools import accumulate
 from math import fsum
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from holdfast import require
 from holdfast.data.sample import Sample
@@ -42,6 +42,7 @@ from holdfast.errors import (
     Shortfall,
     ToleranceTooTight,
 )
+from holdfast.lazy import load
 from holdfast.mechanisms.claims import Claims
 from holdfast.mechanisms.kind import Planned, chosen_options
 from holdfast.mechanisms.laws.law import Grid, Law
@@ -63,7 +64,7 @@ from holdfast.statistics.whole import TableFunction
 from holdfast.theory.base.concentration import Concentration
 from holdfast.theory.base.safeside import log_add, log_up, round_down, round_up
 from holdfast.theory.transfer.epochs import interleaved_log_beta
-from holdfast.wording import upwards
+from holdfast.wording import plural, upwards
 
 __all__ = [
     "DECLARED_EPOCHS",
@@ -74,21 +75,25 @@ __all__ = [
     "OPEN_TOLERANCE",
     "REFUSES_CHECKS",
     "Beside",
+    "DeclaredNoise",
     "Epoch",
     "Level",
     "LimitedClaims",
     "Transfer",
     "TransferTheorem",
     "checked_options",
+    "declared_noise",
     "leaked_by_claims",
     "level_of",
     "limited",
+    "noise_options",
     "plain_parameters",
     "planned",
     "scale_of",
     "too_few_rows",
     "transfer_from_dict",
     "whole_numbers",
+    "wide_noise",
 ]
 
 
@@ -378,6 +383,9 @@ LEAKAGE_OPTIONS: Mapping[str, str] = {
     "leakage_nats": "checks of guesses may come between, and leak so many nats in all",
     "leakage_share": "the part of the failure probability that is for those checks; 0.5",
 }
+_SIZES = {"gaussian": "sigma", "laplace": "scale"}
+_DELTA_PART = 0.25  # of the failure probability: the delta of certificates that name none
+_MORE_NOISE = 1 + 2.0**-20  # than is declared: whole numbers do not take of it
 REFUSES_CHECKS = (
     "its theorem does not count what checks give away. To check guesses beside it, open a ledger "
     "with options={'leakage_nats': ...}, which sets that much aside."
@@ -406,6 +414,54 @@ def checked_options(
     return chosen
 
 
+def noise_options(law: Law) -> dict[str, str]:
+    """Options by which the noise itself is declared, as the lectures do."""
+    return {
+        _SIZES[
+            law.name
+        ]: "the noise, a part of the range (default: what makes the half-width least)",
+        "expected_error": "the expected generalisation error of a question chosen from all "
+        "answers, by L15; it sets the noise",
+    }
+
+
+class DeclaredNoise(NamedTuple):
+    """Noise that was declared, as a part of the range, and what for."""
+
+    size: float
+    told: str
+
+    def planned_words(self, width: float, theorem: str, questions: int) -> str:
+        """What it promises, in one line."""
+        return (
+            f"{self.told}; by {theorem} {plural(questions, 'answer')} keep to "
+            f"+-{upwards(width)} of the range"
+        )
+
+
+def declared_noise(wanted: Terms, law: Law, options: Mapping[str, Any]) -> DeclaredNoise | None:
+    """The noise that the options declare; None where they leave it to the half-width."""
+    size, error = _SIZES[law.name], options["expected_error"]
+    noise = options[size]
+    if noise is None and error is None:
+        return None
+    if noise is not None and error is not None:
+        raise InvalidArgument(f"expected_error sets {size}, and both are given; leave one out.")
+    if wanted.questions is None:
+        raise InvalidArgument("the noise is declared for a number of answers: give questions=.")
+    if noise is not None:
+        noise = require.between(size, noise, 1e-9, 1e3)
+        return DeclaredNoise(noise, f"noise of {size} {noise:g}")
+    delta = (1 - wanted.confidence_level) * _DELTA_PART
+    needed = load("papers.stability.noise_needed")(wanted.rows, wanted.questions, error, delta)
+    noise = getattr(needed, law.name) * _MORE_NOISE
+    words = (
+        f"noise of {size} {noise:.4g} for an expected generalisation error of {error:g} "
+        f"(L15, delta {delta:g})"
+    )
+    return DeclaredNoise(noise, words)
+
+
 def level_of(wanted: Terms, options: Mapping[str, Any]) -> Level:
     """Level: the failure probability; or, with leakage_nats, the part that checks leave of it."""
     nats, share = options["leakage_nats"], options["leakage_share"]
@@ -432,16 +488,30 @@ def level_of(wanted: Terms, options: Mapping[str, Any]) -> Level:
 
 
 def planned(
-    wanted: Terms, level: Level, epochs: Sequence[Epoch], parameters: dict[str, Any]
+    wanted: Terms,
+    level: Level,
+    epochs: Sequence[Epoch],
+    parameters: dict[str, Any],
+    told: str | None = None,
 ) -> Planned:
     """The opening's decision: a declared tolerance stays, and answers may be narrower than it."""
     width = epochs[0].half_width
+    if told is not None and width > (wanted.tolerance or math.nextafter(WHOLE_RANGE, 0.0)):
+        raise wide_noise(told)
     if width >= WHOLE_RANGE or (wanted.tolerance is not None and width > wanted.tolerance):
         raise too_few_rows(wanted, width)
     stored = {**plain_parameters(epochs, level.beside), **parameters}
     if wanted.questions is None:
         return Planned(wanted.tolerance or OPEN_TOLERANCE, stored)
-    return Planned(wanted.tolerance or width, stored)
+    return Planned(wanted.tolerance or width, stored, told=told)
+
+
+def wide_noise(told: str) -> ToleranceTooTight:
+    """Refusal of a declared noise whose answers would say nothing, or not enough."""
+    return ToleranceTooTight(
+        f"{told}, which is wider than what was declared, or than the range. Use more rows, or "
+        "declare less noise, a larger expected error or fewer questions."
+    )
 
 
 def plain_parameters(epochs: Sequence[Epoch], beside: Beside | None = None) -> dict[str, Any]:

@@ -129,15 +129,20 @@ def option_of(request: PlanRequest, method: Method) -> Option:
         )
     if n is None and k is not None and t is not None:
         n = method.rows(rows, k, t, log_beta)
+        note = note if n else f"more than 10^{round(math.log10(MOST_ROWS))}"
     elif k is None and n is not None and t is not None:
         k = method.questions(rows, n, t, log_beta)
+        note = note if k else f"not one: +-{show(method.width(rows, n, 1, log_beta))}"
     elif n is not None and k is not None:
-        width = method.half_width(rows, n, k, log_beta)
+        width, beyond = method.half_width(rows, n, k, log_beta), None
+        if width is None:
+            beyond = method.width(rows, n, k, log_beta)
+            note = "; ".join(part for part in (note, "wider than the range") if part)
         if t is not None and width is not None and method.kind in ("promise", "described"):
             note = "fits" if width <= t else "too wide"
         if method.millibits is not None and rows.independent and request.described == "exact":
             narrower = _at_a_tenth(n, described_log_level(log_beta, method.millibits))
-        return Option(method.name, method.kind, method.theorem, width, k, n, note, narrower)
+        return Option(method.name, method.kind, method.theorem, width, k, n, note, narrower, beyond)
     return Option(method.name, method.kind, method.theorem, t, k, n, note)
 
 
@@ -174,7 +179,8 @@ def sorted_options(request: PlanRequest, options: list[Option]) -> tuple[Option,
     def rank(option: Option) -> tuple[int, bool, float]:
         number = getattr(option, request.solved_for)
         bad = number is None or not option.possible
-        return kinds.index(option.kind), bad, 0.0 if bad else sign * number
+        size = option.beyond or math.inf if bad else sign * number
+        return kinds.index(option.kind), bad, size
 
     return tuple(sorted(options, key=rank))
 

@@ -32,7 +32,8 @@ _HEADINGS: dict[Solved, str] = {
 class Option:
     """One mechanism's answer to a plan; the number solved for is None where it cannot be done.
 
-    `at_a_tenth` is the half-width of a described condition that holds for a tenth of the rows.
+    `at_a_tenth` is the half-width of a described condition that holds for a tenth of the rows;
+    `beyond` a half-width that says nothing, since it is wider than the range.
     """
 
     name: str
@@ -43,6 +44,7 @@ class Option:
     rows: int | None
     note: str = ""
     at_a_tenth: float | None = None
+    beyond: float | None = None
 
     @property
     def possible(self) -> bool:
@@ -63,6 +65,7 @@ class Option:
             "questions": self.questions,
             "rows": self.rows,
             "at_a_tenth": self.at_a_tenth,
+            "beyond": None if self.beyond == math.inf else self.beyond,
             "note": self.note,
         }
 
@@ -212,6 +215,8 @@ class Plan:
         for option in self.options:
             mark = "* " if option is self.recommended else "  "
             number: float | int | None = getattr(option, self.solved_for)
+            if number is None and self.solved_for == "half_width":
+                number = option.beyond
             cell = "-" if number is None else show(number)
             table.append((mark + option.name, cell, option.remark))
         return table
@@ -284,5 +289,8 @@ def show(number: float) -> str:
     """Whole numbers with separators; half-widths with four digits, rounded up."""
     if isinstance(number, int):
         return "10^12 or more" if number >= MOST_QUESTIONS else f"{number:,}"
+    if number == math.inf:
+        return "infinite"
     digits = 4 - math.ceil(math.log10(number))
-    return f"{math.ceil(number * 10**digits - 1e-9) / 10**digits:.{max(digits, 4)}f}"
+    shown = math.ceil(number * 10**digits - 1e-9) / 10**digits
+    return f"{shown:,.{max(digits, 0) if number > 1 else max(digits, 4)}f}"

@@ -27,7 +27,7 @@ from holdfast.question.expression import (
     ValueKind,
     subtrees,
 )
-from holdfast.question.safe_text import CHAINS, TextToken, not_here, read_sql, read_words
+from holdfast.question.safe_text import OPERATOR_CHAINS, TextToken, not_here, read_sql, read_words
 from holdfast.question.text import identifier, string, text_of
 
 __all__ = [
@@ -154,7 +154,7 @@ class _Reader:
 
     def read(self, node: _Node, bounded: bool) -> Expression:
         name = type(node).__name__
-        if name in CHAINS:
+        if name in OPERATOR_CHAINS:
             return self._chain(node, bounded)
         if name in _COMPARISONS:
             return self._compare(

@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from sqlglot.tokenizer_core import Token, TokenType
 
 __all__ = [
-    "CHAINS",
     "MAX_DEPTH",
     "MAX_LENGTH",
     "MAX_NESTING",
     "MAX_PREFIXES",
     "MAX_TOKENS",
+    "OPERATOR_CHAINS",
     "TextToken",
     "not_here",
     "read_sql",
@@ -65,7 +65,7 @@ _TOKENS = frozenset(
 )
 _PREFIXES = frozenset({"NOT", "DASH", "PLUS"})
 # What stands in a row without parentheses: a + b + c is read as (a + b) + c.
-CHAINS = frozenset({"And", "Or", "Add", "Sub", "Mul", "Div"})
+OPERATOR_CHAINS = frozenset({"And", "Or", "Add", "Sub", "Mul", "Div"})
 _OPENING = frozenset({"L_PAREN", "CASE"})
 _CLOSING = frozenset({"R_PAREN", "END"})
 
@@ -240,7 +240,7 @@ def _check_nodes(expression: exp.Expression) -> None:
                         f"A column is named without its table; write {node.name} alone."
                     )
                 raise InvalidQuestion(not_here(_name(node), name.replace("_", " ").strip()))
-        chain = node.this if type(node).__name__ in CHAINS else None
+        chain = node.this if type(node).__name__ in OPERATOR_CHAINS else None
         pending += [
             (each, depth if each is chain else depth + 1) for each in node.iter_expressions()
         ]

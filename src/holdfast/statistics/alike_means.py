@@ -14,7 +14,7 @@ import numpy as np
 
 from holdfast.question.row import GRID, RowValue
 from holdfast.statistics.mean_rules import GroupMeanRule, MeanRule
-from holdfast.statistics.rule import GroupRows, Look, Symbols, counts, own_rows
+from holdfast.statistics.rule import GroupRows, Look, Symbols, counts, own_rows, register_rule
 from holdfast.theory.direct.half_each import half_each_interval
 from holdfast.theory.direct.symbols import contained_levels
 
@@ -31,6 +31,7 @@ _FEWEST, _MOST = 1 << 7, 1 << _RANK_BITS
 _IN_ORDER = ("bounded_mean_interval", "half_each_lower")
 
 
+@register_rule
 @dataclass(frozen=True, slots=True)
 class AlikeMean(MeanRule):
     """The mean of a bounded value over `rows` alike rows: bets that know an order of the rows too.
@@ -64,6 +65,7 @@ def ranks_in_order(rows: int, key: bytes) -> NDArray[np.int64]:
     return (drawn & np.uint64(_MOST - 1)).astype(np.int64)
 
 
+@register_rule
 @dataclass(frozen=True, slots=True)
 class AlikeGroupMean(GroupMeanRule):
     """The mean inside a group of alike rows as `AlikeMean` has it, and its size."""

@@ -38,6 +38,7 @@ from holdfast.statistics.rule import (
     Symbols,
     Told,
     counts,
+    register_rule,
     within,
 )
 from holdfast.theory.base.concentration import Concentration
@@ -83,6 +84,8 @@ if TYPE_CHECKING:
     _Array = NDArray[np.float64]
 
 __all__ = [
+    "GRID_METHODS",
+    "GridMethod",
     "Gridded",
     "apart_look",
     "arms_look",
@@ -105,57 +108,65 @@ __all__ = [
 ]
 
 
-# How the places of each kind come about, in words.
-_METHODS = {
-    "quantile": "order statistics",
-    "spread": "bets on squared deviations",
-    "covariance": "bets on products of deviations",
-    "correlation": "bets on products of deviations",
-    "rmse": "bets on squared errors",
-    "r2": "bets on both losses",
-    "auc": "bets on blocks of both classes",
-    "kendall": "bets on blocks of rows",
-    "units": "a betting interval on cluster totals, and Hoeffding's bound,",
-    "units in a group": "a betting interval on cluster totals",
-    "m-dependent rows": "bets on blocks of rows",
-    "concentration": "the declared concentration",
-    "unlike group": "bets on the group's rows, which need not be alike",
-    "unlike groups": "bets on each group's rows, which need not be alike,",
-    "design arms": "one bet on the rows of both arms, taken as fixed, which need not be alike,",
-    "units in both groups": "betting intervals on the cluster totals of each group,",
-    "units of both groups": "a betting interval on the cluster totals of both groups",
-    "coin effect": "the law of the coins",
-    "shuffled effect": "bets on all pairs of rows in different arms of a stratum",
+@dataclass(frozen=True, slots=True)
+class GridMethod:
+    """How places on the grid come about, in words, and by which theorems.
+
+    `truth` is what the answer is about, in words, where that is not the population.
+    """
+
+    words: str
+    theorems: tuple[str, ...] = ()
+    truth: str | None = None
+
+
+# By the name that `Gridded.by` records; a method of a new statistic is added beside its look.
+GRID_METHODS: dict[str, GridMethod] = {
+    "quantile": GridMethod("order statistics", ("quantile_ranks",)),
+    "spread": GridMethod("bets on squared deviations", ("variance_by_bets",)),
+    "covariance": GridMethod("bets on products of deviations", ("covariance_by_bets",)),
+    "correlation": GridMethod("bets on products of deviations", ("correlation_by_bets",)),
+    "rmse": GridMethod("bets on squared errors", ("bounded_mean_interval",)),
+    "r2": GridMethod("bets on both losses", ("loss_ratio_lower",)),
+    "auc": GridMethod("bets on blocks of both classes", ("auc_block_interval",)),
+    "kendall": GridMethod("bets on blocks of rows", ("kendall_block_interval",)),
+    "units": GridMethod(
+        "a betting interval on cluster totals, and Hoeffding's bound,",
+        ("pooled_mean_interval", "PooledUnits", "unit_mean_interval"),
+    ),
+    "units in a group": GridMethod("a betting interval on cluster totals", ("unit_mean_interval",)),
+    "m-dependent rows": GridMethod("bets on blocks of rows", ("m_dependent_mean_interval",)),
+    "concentration": GridMethod("the declared concentration"),
+    "unlike group": GridMethod("bets on the group's rows, which need not be alike"),
+    "unlike groups": GridMethod(
+        "bets on each group's rows, which need not be alike,", ("difference_interval",)
+    ),
+    "design arms": GridMethod(
+        "one bet on the rows of both arms, taken as fixed, which need not be alike,",
+        ("design_difference_lower",),
+    ),
+    "units in both groups": GridMethod(
+        "betting intervals on the cluster totals of each group,",
+        ("unit_mean_interval", "difference_interval"),
+    ),
+    "units of both groups": GridMethod(
+        "a betting interval on the cluster totals of both groups", ("unit_difference_lower",)
+    ),
+    "coin effect": GridMethod(
+        "the law of the coins",
+        ("coin_effect_interval", "coin_bets_interval", "shuffled_effect_lower"),
+        truth="average effect in these rows, arms by coins",
+    ),
+    "shuffled effect": GridMethod(
+        "bets on all pairs of rows in different arms of a stratum",
+        ("shuffled_effect_lower",),
+        truth="average effect in these rows, arms shuffled within strata (each weighed by its "
+        "smaller arm)",
+    ),
 }
-# What the answer is about, where that is not the population.
-_TRUTHS = {
-    "coin effect": "average effect in these rows, arms by coins",
-    "shuffled effect": "average effect in these rows, arms shuffled within strata (each weighed by "
-    "its smaller arm)",
-}
 
 
-_THEOREMS = {
-    "quantile": ("quantile_ranks",),
-    "spread": ("variance_by_bets",),
-    "covariance": ("covariance_by_bets",),
-    "correlation": ("correlation_by_bets",),
-    "rmse": ("bounded_mean_interval",),
-    "r2": ("loss_ratio_lower",),
-    "auc": ("auc_block_interval",),
-    "kendall": ("kendall_block_interval",),
-    "units": ("pooled_mean_interval", "PooledUnits", "unit_mean_interval"),
-    "units in a group": ("unit_mean_interval",),
-    "m-dependent rows": ("m_dependent_mean_interval",),
-    "units in both groups": ("unit_mean_interval", "difference_interval"),
-    "units of both groups": ("unit_difference_lower",),
-    "unlike groups": ("difference_interval",),
-    "design arms": ("design_difference_lower",),
-    "coin effect": ("coin_effect_interval", "coin_bets_interval", "shuffled_effect_lower"),
-    "shuffled effect": ("shuffled_effect_lower",),
-}
-
-
+@register_rule
 @dataclass(frozen=True, slots=True)
 class Gridded:
     """Three places on `points` points of the range; of what, and at which level, `by` says.
@@ -182,16 +193,16 @@ class Gridded:
     @property
     def theorems(self) -> tuple[str, ...]:
         band = ("cdf_band_lower",) if self.log_free else ()
-        return (*_THEOREMS.get(self.by, ()), *band)
+        return (*GRID_METHODS[self.by].theorems, *band)
 
     @property
     def method(self) -> str:
-        return _METHODS[self.by]
+        return GRID_METHODS[self.by].words
 
     @property
     def truth(self) -> str | None:
         """What its interval holds, in words; None: what the question says of the population."""
-        return _TRUTHS.get(self.by)
+        return GRID_METHODS[self.by].truth
 
     @property
     def symbols(self) -> int:

@@ -41,6 +41,7 @@ from holdfast.statistics.rule import (
     counts,
     group_of_rows,
     own_rows,
+    register_rule,
 )
 from holdfast.statistics.spelling import counted_value
 from holdfast.statistics.statistic import ConcentratedMean
@@ -132,6 +133,7 @@ class StepWindow:
         return Told(value, Interval(max(0.0, low), min(1.0, high)), (rows, rows))
 
 
+@register_rule
 @dataclass(frozen=True, slots=True)
 class MeanRule:
     """The mean of a bounded value over `rows` rows, alike or not."""
@@ -159,6 +161,7 @@ class MeanRule:
         return self.window.seen(Fraction(histogram.total, self.rows * GRID), interval)
 
 
+@register_rule
 @dataclass(frozen=True, slots=True)
 class ContainedMean:
     """The mean of a bounded value over `rows` rows, never wider than was planned.
@@ -193,6 +196,7 @@ class ContainedMean:
         return self.window.seen(value, _by_bets(histogram, self._log_half))
 
 
+@register_rule
 @dataclass(frozen=True, slots=True)
 class GroupMeanRule:
     """The mean inside a group of alike rows, and its size, as `GroupSizes` tells it."""
@@ -230,6 +234,7 @@ class GroupMeanRule:
         return GroupSizes(self.rows, self.log_sizes, self.known)
 
 
+@register_rule
 @dataclass(frozen=True, slots=True)
 class Contrast:
     """The difference of one value's means in two groups of alike rows, with both sizes.
@@ -302,6 +307,7 @@ class Contrast:
         return difference_interval(*boxes[0], *boxes[1])
 
 
+@register_rule
 @dataclass(frozen=True, slots=True)
 class ShareContrast:
     """The difference of one condition's shares in two disjoint groups of alike rows, exactly.
@@ -352,6 +358,7 @@ def _two_sizes(
     return first, second
 
 
+@register_rule
 @dataclass(frozen=True, slots=True)
 class PairedRule:
     """How much more often one condition holds than another on the same rows, in [-1, 1].
@@ -625,6 +632,7 @@ def _arm_sizes(groups: _Groups, part: Part, ground: Ground) -> tuple[int, int] |
 _EXACT, _ROUNDED = 512, 2  # cells in a radius
 
 
+@register_rule
 @dataclass(frozen=True, slots=True)
 class ConcentratedRule:
     """A value that is within `radius` of the truth, in cells of a part of that radius."""

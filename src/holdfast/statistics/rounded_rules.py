@@ -15,7 +15,7 @@ from typing import ClassVar
 
 from holdfast import require
 from holdfast.question.row import GRID, GRID_ERROR
-from holdfast.statistics.rule import UNKNOWN, Evidence, Symbols, Told, counts
+from holdfast.statistics.rule import UNKNOWN, Evidence, Symbols, Told, counts, register_rule
 from holdfast.theory.base.concentration import BoundedMean, SubGaussian
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.safeside import float_above, float_below, level_share, round_up
@@ -91,6 +91,7 @@ class RoundedSizes:
         return [RoundedSize(self.rows, level) for level in self.log_sizes]
 
 
+@register_rule
 @dataclass(frozen=True, slots=True)
 class RoundedMean:
     """The mean of a bounded value, conditions included, over `rows` independent rows."""
@@ -120,6 +121,7 @@ class RoundedMean:
         return (_cell(mean, _radius(self.rows, self.log_p)),)
 
 
+@register_rule
 @dataclass(frozen=True, slots=True)
 class RoundedGroupMean:
     """The mean inside a group of alike rows, and its size, as `RoundedSizes` tells it."""
@@ -157,6 +159,7 @@ class RoundedGroupMean:
         return RoundedSizes(self.rows, self.log_sizes, self.known)
 
 
+@register_rule
 @dataclass(frozen=True, slots=True)
 class RoundedOverlap:
     """F1: the rounded share of rows where both conditions hold among those where either does."""
@@ -187,6 +190,7 @@ class RoundedOverlap:
         return RoundedGroupMean(self.rows, self.log_p, (self.log_share,))
 
 
+@register_rule
 @dataclass(frozen=True, slots=True)
 class RoundedContrast:
     """The difference of one value's means in two groups of alike rows, as a part of [-1, 1].

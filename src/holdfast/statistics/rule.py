@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 from holdfast import require
 from holdfast.data.design import NO_DESIGN, Design
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from holdfast.statistics.entry import Bound
 
 __all__ = [
+    "RECORDED_RULES",
     "UNKNOWN",
     "Evidence",
     "Ground",
@@ -46,6 +47,7 @@ __all__ = [
     "group_of_rows",
     "known_group",
     "own_rows",
+    "register_rule",
     "within",
 ]
 
@@ -164,6 +166,18 @@ class Rule(Protocol):
         ...
 
     def __hash__(self) -> int: ...
+
+
+_RuleClass = TypeVar("_RuleClass", bound=type[Any])
+RECORDED_RULES: dict[str, type[Any]] = {}  # by the names that ledgers call them
+
+
+def register_rule(rule: _RuleClass) -> _RuleClass:
+    """Registration of a rule's class: a ledger that names it is read again by it."""
+    if rule.name in RECORDED_RULES:
+        raise ValueError(f"There is a rule {rule.name!r} already: a new meaning needs a new name.")
+    RECORDED_RULES[rule.name] = rule
+    return rule
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ from holdfast.statistics.rule import (
     Told,
     counts,
     own_rows,
+    register_rule,
     within,
 )
 from holdfast.theory.base.concentration import BoundedMean
@@ -46,6 +47,7 @@ __all__ = [
 ]
 
 
+@register_rule
 @dataclass(frozen=True, slots=True)
 class Share:
     """How many of `rows` rows: Clopper and Pearson, and for free thresholds DKW and the band."""
@@ -73,6 +75,7 @@ class Share:
         return Told(count / self.rows, interval, (self.rows, self.rows))
 
 
+@register_rule
 @dataclass(frozen=True, slots=True)
 class GroupShare:
     """How many rows are in a group, and how many of those.
@@ -114,6 +117,7 @@ class GroupShare:
         return GroupSizes(self.rows, self.log_sizes, self.known)
 
 
+@register_rule
 @dataclass(frozen=True, slots=True)
 class Overlap:
     """F1: rows where either condition holds, and rows where both do; a share in disguise."""

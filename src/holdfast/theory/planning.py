@@ -80,14 +80,15 @@ class KnownRows:
 class Method:
     """A way to answer, with its three inverse functions; None where it cannot.
 
-    `millibits` is the length that sets its level, where that is not how many questions there are.
+    `width` is the half-width wherever it is, beyond the range too. `millibits` is the length that
+    sets its level, where that is not how many questions there are.
     """
 
     name: str
     kind: Kind
     theorem: str
     independent_only: bool
-    half_width: Callable[[KnownRows, int, int, float], float | None]
+    width: Callable[[KnownRows, int, int, float], float]
     questions: Callable[[KnownRows, int, float, float], int | None]
     rows: Callable[[KnownRows, int, float, float], int | None]
     millibits: int | None = None
@@ -95,6 +96,11 @@ class Method:
     def applies(self, rows: KnownRows) -> bool:
         """Whether its theorem covers rows of this kind."""
         return rows.independent or not self.independent_only
+
+    def half_width(self, rows: KnownRows, n: int, k: int, log_beta: float) -> float | None:
+        """Half-width of k questions on n rows; None where it says nothing."""
+        width = self.width(rows, n, k, log_beta)
+        return width if width < _VACUOUS else None
 
 
 def check_method(surprises: int) -> Method:
@@ -149,7 +155,7 @@ def _by_length(name: str, kind: Kind, millibits: int, rounded: bool) -> Method:
         kind,
         "described_log_level",
         rounded,
-        lambda rows, n, _, log_beta: _useful(width(rows, n, log_beta)),
+        lambda rows, n, _, log_beta: width(rows, n, log_beta),
         questions,
         rows_needed,
         millibits,
@@ -209,8 +215,8 @@ def on_account(
     def level(rows: KnownRows, log_beta: float) -> float:
         return log_beta + math.log(level_if_alike) if rows.independent else log_beta
 
-    def half_width(rows: KnownRows, n: int, k: int, log_beta: float) -> float | None:
-        return _useful(width(rows.profile(n), k, level(rows, log_beta)) + GRID_ALLOWANCE)
+    def half_width(rows: KnownRows, n: int, k: int, log_beta: float) -> float:
+        return width(rows.profile(n), k, level(rows, log_beta)) + GRID_ALLOWANCE
 
     def questions(rows: KnownRows, n: int, t: float, log_beta: float) -> int | None:
         profile, log_level = rows.profile(n), level(rows, log_beta)
@@ -250,7 +256,7 @@ def by_transfer(
         "promise",
         theorem,
         True,
-        lambda _, n, k, log_beta: _useful(width(n, k, log_beta) + GRID_ALLOWANCE),
+        lambda _, n, k, log_beta: width(n, k, log_beta) + GRID_ALLOWANCE,
         lambda _, n, t, log_beta: _some(questions(n, t - GRID_ALLOWANCE, log_beta)),
         lambda _, k, t, log_beta: rows(k, t - GRID_ALLOWANCE, log_beta),
     )
@@ -286,7 +292,7 @@ def by_formula(
         kind,
         theorem,
         True,
-        lambda _, n, k, log_beta: _useful(width(n, k, log_beta)),
+        lambda _, n, k, log_beta: width(n, k, log_beta),
         lambda _, n, t, log_beta: _some(
             largest_integer(lambda k: width(n, k, log_beta) <= t, most=MOST_QUESTIONS)
         ),
@@ -310,10 +316,6 @@ def profile_scale(profile: Concentration) -> float | None:
 def profile_log_weight(profile: Concentration) -> float:
     """ln of the part of a level that the scale has."""
     return profile.log_weight if isinstance(profile, PooledUnits) else 0.0
-
-
-def _useful(width: float) -> float | None:
-    return width if width < _VACUOUS else None
 
 
 def _some(count: int) -> int | None:

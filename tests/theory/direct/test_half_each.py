@@ -20,6 +20,7 @@ from holdfast.theory.direct.half_each import (
     block_powers,
     half_each_interval,
     half_each_lower,
+    log_wealth,
     mean_cells,
     sum_of_series,
 )
@@ -144,6 +145,19 @@ def test_sums_of_powers_are_those_of_each_block(rows: int) -> None:
         for k in range(1, 9):
             right = ((x[start:end, np.newaxis] - means) ** k).sum(axis=0)
             assert found[k - 1, block] == pytest.approx(right, abs=1e-10 * rows)
+
+
+@pytest.mark.parametrize("later", [0.0, 0.35, 1.0])
+def test_no_bet_depends_on_later_rows(later: float) -> None:
+    """To the last bit: else stakes follow what is still to come, and W is no martingale."""
+    rng = np.random.default_rng(17)
+    x, ends, means = 0.3 + 0.05 * rng.random(600), np.arange(0, 601, 5), np.linspace(0.29, 0.36, 64)
+    other = x.copy()
+    other[100:] = later
+    for L in (5.0, 60.0):
+        wealth, otherwise = (log_wealth(each, ends, means, L) for each in (x, other))
+        assert np.array_equal(wealth[:20], otherwise[:20])
+        assert not np.array_equal(wealth[20], otherwise[20])
 
 
 def test_what_is_given_is_checked() -> None:

@@ -37,9 +37,10 @@ GOLDEN = [
     Golden(
         "lookup_log_weight",
         {"columns": 7, "missing": 0},
-        -9.094947017733418e-13,
-        1e-12,
-        "by hand: ln(1 - 2^-40)",
+        1 - 2.0**-40,
+        1e-14,
+        "by hand: 1 - 2^-40, whose logarithm is rounded down by 16 units of 2^-52",
+        math.exp,
     ),
     Golden(
         "adjusted_p",

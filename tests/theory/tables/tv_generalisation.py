@@ -40,6 +40,20 @@ GOLDEN = [
         "mpmath: (.1 - r)/(1 + 2e6 r), r = sqrt(ln 40/2e6)",
     ),
     Golden(
+        "epsilon_for_expected_error",
+        {"n": 1_000_000, "tau": 0.1, "log_delta": LOG_05},
+        7.2605467743659451775e-05,
+        1e-9,
+        "mpmath: 2 atanh(d), d = (.1 - r)/(1 + 2e6 r), r = sqrt(ln 40/2e6)",
+    ),
+    Golden(
+        "epsilon_for_expected_error",
+        {"n": 1_000_000, "tau": 0.1, "log_delta": LOG_05, "log_dp_delta": math.log(1e-6)},
+        7.0605538346634018898e-05,
+        1e-9,
+        "mpmath: ln((1 + d - 2e-6)/(1 - d)), the same d",
+    ),
+    Golden(
         "gaussian_scale_for_expected_error",
         {"n": 1_000_000, "k": 10, "tau": 0.1, "log_delta": LOG_05},
         0.03475127425893303,
@@ -75,6 +89,10 @@ DOMAINS = {
     ),
     "tv_least_expected_error": Domain({"n": _ROWS, "log_delta": _LOG_DELTA}),
     "tv_for_expected_error": Domain(
+        {"n": st.integers(10**4, 10**9), "tau": st.floats(1e-3, 1), "log_delta": _LOG_DELTA},
+        where=lambda n, tau, log_delta: _possible(n=n, k=1, tau=tau, log_delta=log_delta),
+    ),
+    "epsilon_for_expected_error": Domain(
         {"n": st.integers(10**4, 10**9), "tau": st.floats(1e-3, 1), "log_delta": _LOG_DELTA},
         where=lambda n, tau, log_delta: _possible(n=n, k=1, tau=tau, log_delta=log_delta),
     ),

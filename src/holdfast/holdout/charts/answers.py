@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from holdfast.errors import InvalidArgument
+from holdfast.errors import InvalidArgument, InvalidQuestion
 from holdfast.holdout.charts import canvas
+from holdfast.question.expression import ColumnType
+from holdfast.question.parse import read_call
 from holdfast.statistics.names import short_name
 from holdfast.wording import plural
 
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
     from holdfast.mechanisms.terms import Terms
     from holdfast.papers.stability import Stability
     from holdfast.question.columns import Schema
+    from holdfast.theory.base.intervals import Interval
 
 __all__ = [
     "answers_chart",
@@ -43,7 +47,9 @@ _STATUS_COLOURS: dict[Status | Judgement, str] = {
     "no promise": _OPEN,
     "says nothing": "#a9a9a9",
 }
-_WIDTH, _STEP = 460, 24  # pixels: of an axis, and from line to line
+# Pixels: an axis that a phone has room for, a line of text, a bar, and room below it.
+_WIDTH, _TEXT, _BAR, _ROOM_BELOW = 294, 13, 14, 12
+_LETTERS = 56  # of a line of text
 _ONE_PLACE = 1e-9  # of the range: what is shown to be above 0 begins a rounding above it
 _ROOM = 0.08  # of what an axis shows, on both sides of it
 
@@ -64,23 +70,26 @@ def answers_chart(
 ) -> altair.VConcatChart:
     """What was asked with its interval, line by line, and what is promised of them together.
 
-    There is a panel for each range of values. What an interval leaves open is an arrow.
+    There is a panel for each unit, and what differs by its group alone stands together. Above each
+    line is its question in full, with what it decides. What an interval leaves open is an arrow.
     """
     alt = canvas.drawing_library()
     if not lines:
         raise InvalidArgument("no question has been answered yet, so there is nothing to draw.")
     names = dict(zip(map(id, lines), _names(lines, schema), strict=True))
-    panels: dict[str, list[Recorded]] = {}
+    panels: dict[str, dict[str, list[Recorded]]] = {}
     for line in lines:
-        limits = f"between {line.range.low:,g} and {line.range.high:,g}"
-        title = f"a value {'without limits' if line.request.unbounded else limits}"
-        panels.setdefault(title, []).append(line)
+        text = short_name(line.question, schema)
+        panel = panels.setdefault(_unit(text, line.range, schema), {})
+        panel.setdefault(text.partition(" where ")[0], []).append(line)
     outcomes = {_outcome(line) for line in lines}
     colours = {name: colour for name, colour in _STATUS_COLOURS.items() if name in outcomes}
     picture = alt.vconcat(
         *(
-            _panel(alt, title, [(names[id(line)], line) for line in rows], colours)
-            for title, rows in panels.items()
+            _panel(
+                alt, title, [(names[id(line)], line) for line in chain(*panel.values())], colours
+            )
+            for title, panel in panels.items()
         ),
         title=alt.Title(
             f"{name}: {plural(len(lines), 'answer')}",
@@ -90,6 +99,26 @@ def answers_chart(
         ),
     )
     return canvas.shown_offline(picture)  # type: ignore[no-any-return]
+
+
+_SHARES = {(0.0, 1.0): "share of rows", (-1.0, 1.0): "difference of shares"}
+_IN_UNITS_OF_ROWS = ("avg", "mean", "median", "quantile", "std", "difference", "effect")
+
+
+def _unit(name: str, limits: Interval, schema: Schema) -> str:
+    """What an axis counts: shares of rows, a column in its own unit, or the statistic itself."""
+    try:
+        call = read_call(name)
+    except InvalidQuestion:  # a function of Python, or a column of a search
+        return name
+    if call.name not in _IN_UNITS_OF_ROWS:
+        return call.name
+    measured, shares = call.arguments[0], _SHARES.get((limits.low, limits.high))
+    if call.name in ("difference", "effect") and shares is None:
+        return f"difference of {_unit(measured, limits, schema)}"
+    if schema.types.get(measured, ColumnType.BOOLEAN) is not ColumnType.BOOLEAN:
+        return measured
+    return shares or f"a value between {limits.low:,g} and {limits.high:,g}"
 
 
 def _names(lines: Sequence[Recorded], schema: Schema) -> list[str]:
@@ -133,38 +162,53 @@ def _ends(line: Recorded) -> _Ends:
 
 def _panel(alt: Any, title: str, rows: list[tuple[str, Recorded]], colours: dict[Any, str]) -> Any:
     left, right = domain = _domain([line for _, line in rows])
-    points = [
-        {
-            "name": name,
-            "question": line.question,
-            "value": line.value,
-            "low": left if ends.low is None else ends.low,
-            "high": right if ends.high is None else ends.high,
-            "open low": ends.low is None,
-            "open high": ends.high is None,
-            "claimed": _claimed_in_vain(line),
-            "outcome": _outcome(line),
-            "said": _said(line),
-        }
-        for name, line in rows
-        for ends in [_ends(line)]
-    ]
-    x = alt.X("low:Q", title=title).axis(titleLimit=_WIDTH, tickCount=6, labelOverlap=True)
+    points, height = [], 0
+    for name, line in rows:
+        ends, written = _ends(line), textwrap.wrap(name, _LETTERS)
+        top, height = height, height + (len(written) + 1) * _TEXT + _BAR
+        points.append(
+            {
+                "name": name,
+                "written": "\n".join(written),
+                "top": top,
+                "below": top + len(written) * _TEXT,
+                "place": height - _BAR // 2,
+                "question": line.question,
+                "value": line.value,
+                "low": left if ends.low is None else ends.low,
+                "high": right if ends.high is None else ends.high,
+                "open low": ends.low is None,
+                "open high": ends.high is None,
+                "claimed": _claimed_in_vain(line),
+                "outcome": _outcome(line),
+                "said": _said(line),
+            }
+        )
+        height += _ROOM_BELOW
+    pixels = alt.Scale(domain=[0, height], range=[0, height], nice=False)
+    y = {field: alt.Y(f"{field}:Q", axis=None, scale=pixels) for field in ("top", "below", "place")}
+    x = alt.X("low:Q", title=title).axis(
+        titleLimit=_WIDTH, tickCount=5, labelOverlap=True, gridOpacity=0.5
+    )
     base = alt.Chart(alt.Data(values=points)).encode(
-        y=alt.Y("name:N", sort=None, title=None).axis(
-            labelLimit=360, ticks=False, domain=False, labelPadding=10
-        ),
+        y=y["place"],
         color=alt.Color("outcome:N", title=None)
         .scale(domain=list(colours), range=list(colours.values()))
-        .legend(orient="top", symbolType="square"),
+        .legend(orient="top", symbolType="square", columns=4),
         tooltip=["question:N", "outcome:N", "said:N"],
     )
+    text = {"align": "left", "baseline": "top"}
     layers = [
         base.mark_rule(strokeWidth=3).encode(
             x=x.scale(domain=domain, nice=False, zero=False), x2="high:Q"
         ),
         base.mark_point(filled=True, size=60, opacity=1).encode(x="value:Q"),
-        base.mark_text(align="left", fontSize=10).encode(x=alt.value(_WIDTH + 14), text="said:N"),
+        base.mark_text(**text, fontSize=11, fontWeight="bold").encode(
+            x=alt.value(0), y=y["below"], text="said:N"
+        ),
+        alt.Chart(alt.Data(values=points))
+        .mark_text(**text, fontSize=11, lineBreak="\n", lineHeight=_TEXT)
+        .encode(x=alt.value(0), y=y["top"], text="written:N"),
     ]
     for side, place, shape in (("low", left, "triangle-left"), ("high", right, "triangle-right")):
         if any(point[f"open {side}"] for point in points):
@@ -179,7 +223,7 @@ def _panel(alt: Any, title: str, rows: list[tuple[str, Recorded]], colours: dict
     if left < 0 < right:
         zero = alt.Chart(alt.Data(values=[{"value": 0}])).encode(x="value:Q")
         layers.insert(0, zero.mark_rule(strokeDash=[4, 3], color="#555555"))
-    return alt.layer(*layers).properties(width=_WIDTH, height=alt.Step(_STEP))
+    return alt.layer(*layers).properties(width=_WIDTH, height=height)
 
 
 def _claimed_in_vain(line: Recorded) -> float | None:
@@ -188,10 +232,14 @@ def _claimed_in_vain(line: Recorded) -> float | None:
 
 
 def _said(line: Recorded) -> str:
-    """What an answer says in figures, to stand beside its line."""
+    """What an answer says in figures, and what it decides."""
     if line.value is None:
         return f"{line.status}: {line.claimed}" if line.claimed else line.status
-    return line.shown if line.side is not None else f"{line.shown} {line.interval_text}"
+    if line.side is not None:
+        return f"{line.status}: {line.shown}"
+    decided = line.verdict or (line.status if line.status == "confirmed" else "")
+    undecided = "cannot tell" if line.outlook and not decided else ""
+    return " · ".join(filter(None, (f"{line.shown} {line.interval_text}", decided or undecided)))
 
 
 def _domain(lines: list[Recorded]) -> list[float]:

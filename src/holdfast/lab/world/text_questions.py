@@ -121,6 +121,7 @@ class ByScale:
 
     scale: Scale
     mechanism: str
+    theorem: str | None = None
 
     @property
     def name(self) -> str:
@@ -137,7 +138,8 @@ class ByScale:
 
         named = {f"x{place}": values for place, values in enumerate(sample["value"])}
         rows = PolarsSample(pl.DataFrame(named))
-        planned = kind_of(self.mechanism).plan(terms, {})
+        options = {} if self.theorem is None else {"theorem": self.theorem}
+        planned = kind_of(self.mechanism).plan(terms, options)
         recorded = {"name": self.mechanism, "parameters": planned.parameters}
         declared = planned.terms(terms)
         return _ScaledSession(

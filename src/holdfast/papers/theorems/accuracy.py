@@ -64,12 +64,15 @@ from holdfast.theory.typical.composition import (
 from holdfast.theory.typical.notion import log_probability_or_zero
 
 __all__ = [
+    "CHAINS",
     "NOISES",
     "Accuracy",
+    "AccuracyForm",
     "AccuracyNoise",
     "GaussianAnswers",
     "LaplaceAnswers",
     "accuracy_half_width",
+    "accuracy_log_failure",
     "direct_accuracy",
     "direct_accuracy_log_failure",
     "gaussian_accuracy_half_width",
@@ -247,6 +250,7 @@ def gaussian_leakage_accuracy_log_failure(
 
 
 AccuracyNoise = Literal["laplace", "gaussian"]
+AccuracyForm = Literal["leakage", "direct", "literal"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -616,3 +620,17 @@ def _best_leakage(noise: _Noise, k: int, log_beta: float, profile: Concentration
         lambda result: noise.charged_log_failure(k, result) <= log_beta,
         width_of,
     )
+
+
+CHAINS: dict[AccuracyForm, Callable[[int, float, Concentration, AccuracyNoise], Accuracy]] = {
+    "leakage": leakage_accuracy,
+    "direct": direct_accuracy,
+    "literal": literal_accuracy,
+}
+
+
+def accuracy_log_failure(noise: _Noise, form: AccuracyForm, k: int, result: Accuracy) -> float:
+    """ln of the failure probability of k answers with these parameters, by one of the chains."""
+    if form == "leakage":
+        return noise.charged_log_failure(k, result)
+    return noise.log_failure(k, result, form == "literal")

@@ -22,8 +22,10 @@ from holdfast.errors import ToleranceTooTight
 from holdfast.theory.base.safeside import round_down, round_up
 from holdfast.theory.base.theorem import SourceNote, theorem
 from holdfast.theory.notions.distances import gaussian_scale_for_tv
+from holdfast.theory.typical.notion import log_probability_or_zero
 
 __all__ = [
+    "epsilon_for_expected_error",
     "gaussian_scale_for_expected_error",
     "gaussian_scale_for_expected_error_printed",
     "subsample_size",
@@ -182,6 +184,29 @@ _ROWS_NEEDED = SourceNote(
 def gaussian_scale_for_expected_error(n: int, k: int, tau: float, log_delta: float) -> float:
     """The least noise with which this bound promises an expected error of at most tau."""
     return gaussian_scale_for_tv(n, k, tv_for_expected_error(n, tau, log_delta))
+
+
+@theorem(
+    source="Holdfast",
+    place="theory section 7, the DP half of L15 inverted",
+    statement="An (epsilon, delta')-DP interaction with e^epsilon = (1 + d - 2 delta')/(1 - d) has "
+    "an expected error of at most tau, d the distance that L15's bound allows.",
+    domain="n >= 1, 0 < tau <= 1, ln delta < 0, ln delta' < ln d (-inf for pure DP)",
+    monotone={"tau": "up"},
+    slack="that of L15's bound; the arrow from DP to total variation is exact",
+)
+def epsilon_for_expected_error(
+    n: int, tau: float, log_delta: float, log_dp_delta: float = -math.inf
+) -> float:
+    """The most privacy loss of a whole interaction with which L15 promises this error."""
+    distance = tv_for_expected_error(n, tau, log_delta)
+    beyond = math.exp(log_probability_or_zero("log_dp_delta", log_dp_delta))
+    if distance <= beyond:
+        raise ToleranceTooTight(
+            f"delta' is {beyond:.3g}, and an expected error of {tau:g} allows a distance of "
+            f"{distance:.3g} in all; give a smaller delta'."
+        )
+    return max(0.0, round_down(math.log1p(2 * (distance - beyond) / (1 - distance)), 8))
 
 
 @theorem(

@@ -34,6 +34,7 @@ __all__ = [
     "block_powers",
     "half_each_interval",
     "half_each_lower",
+    "log_wealth",
     "mean_cells",
     "sum_of_series",
 ]
@@ -122,39 +123,48 @@ def _in_order(x: Array, L: float, low: float) -> float:
     cell = min(cells - 1, math.floor(low * cells))
     while True:
         tops = np.arange(cell + 1, min(cell + _TOGETHER, cells - 1) + 1) / cells
-        kept = np.flatnonzero(~_rejected(x, ends, tops, L))
+        kept = np.flatnonzero(log_wealth(x, ends, tops, L)[-1] < L)
         if kept.size or not tops.size:
             return max(low, (cell + int(kept[0]) if kept.size else cell) / cells)
         cell += tops.size
 
 
-def _rejected(x: Array, ends: NDArray[np.int64], means: Array, L: float) -> NDArray[np.bool_]:
-    """Whether W reaches e^L against each of these means, at the end of some block.
+def log_wealth(x: Array, ends: NDArray[np.int64], means: Array, L: float) -> Array:
+    """ln W at the end of each block, against each of these means, until it reaches e^L.
 
-    W is bounded from below, and stakes follow the bound: they depend on earlier blocks all the
-    same. At e^L nothing is staked any more.
+    W is bounded from below, and stakes follow the bound. How a block's gain is bounded, to the last
+    bit, may depend on its rows and on earlier ones, and on no later one: nor do stakes then.
+    At e^L nothing is staked any more.
     """
     powers = block_powers(x, ends, means)
     series = SERIES[:, np.newaxis, np.newaxis] * powers
-    spread = np.cumsum(powers[1], axis=0) - powers[1] + _PRIOR_ROWS * _PRIOR_SPREAD
+    before = np.vstack((np.zeros(means.size), np.cumsum(powers[1], axis=0)[:-1]))
+    spread = before + _PRIOR_ROWS * _PRIOR_SPREAD
     past, sizes = ends[:-1, np.newaxis], np.diff(ends)
     aims = 2.0 * (_PRIOR_ROWS + past) / ((x.size - past) * spread)
-    most, near = _MOST_AT_STAKE / means, NEAR / np.maximum(means - x.min(), x.max() - means)
-    log_wealth, ones = np.zeros(means.size), np.ones(x.size)
+    least, largest = (
+        side.accumulate(side.reduceat(x, ends[:-1])) for side in (np.minimum, np.maximum)
+    )
+    most, ones = _MOST_AT_STAKE / means, np.ones(x.size)
+    wealth = np.zeros((sizes.size + 1, means.size))
     for block, size in enumerate(sizes):
-        stake = np.minimum(most, np.sqrt(aims[block] * np.maximum(L - log_wealth, 0.0)))
+        stake = np.minimum(most, np.sqrt(aims[block] * np.maximum(L - wealth[block], 0.0)))
         gain = sum_of_series(series[:, block], stake) - _SLACK * size
+        near = NEAR / np.maximum(means - least[block], largest[block] - means)
         if np.any(far := stake > near):
             rows = slice(ends[block], ends[block + 1])
             factors = 1.0 + stake[far, np.newaxis] * (x[rows] - means[far, np.newaxis])
             gain[far] = log_capital(factors, ones[rows], 1.0 + stake[far])
-        log_wealth += gain
-    return np.asarray(log_wealth >= L)
+        wealth[block + 1] = wealth[block] + gain
+    return wealth[1:]
 
 
 def block_powers(x: Array, ends: NDArray[np.int64], means: Array) -> Array:
-    """Sums of (x - m)^k over each block, for k = 1, 2, ... and each mean m."""
-    centre = float(x.mean())
+    """Sums of (x - m)^k over each block, for k = 1, 2, ... and each mean m.
+
+    Each depends on the rows of its own block and of the first one, to the last bit.
+    """
+    centre = float(x[: ends[1]].mean())
     power, sums = x - centre, [np.diff(ends).astype(np.float64)]
     for _ in SERIES:
         sums.append(np.add.reduceat(power, ends[:-1]))
