@@ -285,11 +285,10 @@ def _records() -> dict[str, Mapping[str, Any]]:
     asked = Asked(offer, 0.0, 1.0, Request(_TEXT, 0.0, 1.0, likely=likely))
     release = Release(1, "answered", 0.5, Interval(0.4, 0.6), 0.1)
     told = ("line", "repeated", "request", "status", "value", "interval", "charge", "parts")
-    told += ("rows", "missing")
     return {
         "request": asked.request.body(),
         "look": asked.body(0),
         "offer": offer.to_dict(),
         "release": entries.settlement(_AT, 1, [3], [release])["answers"][0],
-        "line": dict.fromkeys(told),
+        "line": dict.fromkeys((*told, "rows", "missing")),
     }

@@ -88,7 +88,9 @@ def test_a_contributed_rule_is_known_to_ledgers_without_a_list(
 
 def test_every_recorded_rule_is_registered_by_whoever_reads_a_ledger() -> None:
     """The names that ledgers hold, in a process that has imported nothing else."""
-    code = "from holdfast.mechanisms.described import RECORDED_RULES as R; print(*sorted(R), sep=',')"
+    code = (
+        "from holdfast.mechanisms.described import RECORDED_RULES as R; print(*sorted(R), sep=',')"
+    )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == (
         "concentrated mean/1,contained mean/1,contrast/1,grid/1,group mean/1,group mean/2,"
