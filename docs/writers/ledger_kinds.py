@@ -291,5 +291,5 @@ def _records() -> dict[str, Mapping[str, Any]]:
         "look": asked.body(0),
         "offer": offer.to_dict(),
         "release": entries.settlement(_AT, 1, [3], [release])["answers"][0],
-        "line": dict.fromkeys(told),
+        "line": dict.fromkeys((*told, "rows", "missing")),
     }
