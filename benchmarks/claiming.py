@@ -75,6 +75,7 @@ def together(folder: Path) -> Row:
         lambda: frame.lazy().select(shares).collect(engine="streaming"),
         at_most=1.5,
         repeats=5,
+        by_processor=True,
     )
 
 

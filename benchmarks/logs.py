@@ -55,6 +55,7 @@ def reading(folder: Path) -> Row:
         lambda: json.loads(summaries),
         at_most=2,
         repeats=15,
+        by_processor=True,
     )
 
 

@@ -99,8 +99,8 @@ def story() -> list[Claim]:
 
 def arrived() -> pl.DataFrame:
     """All flights of the year that arrived, and whether they were late."""
-    late = pl.col("arr_delay") > LATE
-    return pl.from_pandas(table).drop_nulls("arr_delay").select(*CUTS, late.alias("late"))
+    flown: pl.DataFrame = pl.from_pandas(table).drop_nulls("arr_delay")
+    return flown.select(*CUTS, (pl.col("arr_delay") > LATE).alias("late"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ class Analyst:
 
     def worst(self, column: str) -> str:
         """The value of a column whose flights are late most often, as a condition."""
-        answers = self.holdout.ask(f"avg(late) by {column}")
+        answers = self.holdout.ask("avg(late)", by=column)
         value, _ = max(answers, key=lambda pair: float(pair[1]))
         return equal(column, value)
 

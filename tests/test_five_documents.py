@@ -4,32 +4,37 @@ from __future__ import annotations
 
 import re
 import shlex
+import warnings
+from importlib import import_module
+from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
+from docs.running import alone
 
+import holdfast
 from holdfast.theory.base.theorem import SOURCES, registry
 from holdfast.theory.evaluating import evaluated
-from tests.cli.run import holdfast
+from tests.cli.run import holdfast as command_line
 
 PAGE = (Path(__file__).parents[1] / "docs" / "five-documents.md").read_text(encoding="utf-8")
 ROWS = [
     [cell.strip() for cell in line.strip("|").split(" | ")]
     for line in PAGE.splitlines()
-    if line.startswith("| ") and not line.startswith("| place")
+    if line.startswith("| ") and not re.match(r"\| (place|document|\w+ \| `python)", line)
 ]
 SEEDS = [source for source in SOURCES if source not in ("Holdfast", "Literature")]
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    here = tmp_path_factory.mktemp("documents")
-    table = {
-        "late": [i % 4 == 0 for i in range(20_000)],
-        "x": [float(i % 101) for i in range(20_000)],
-    }
-    pl.DataFrame(table).write_parquet(here / "hold.parquet")
+    """A table for each ledger of the page: two over the same rows would warn of each other."""
+    here, rng = tmp_path_factory.mktemp("documents"), np.random.default_rng(0)
+    for name in re.findall(r"`holdfast init (\w+)\.parquet ", PAGE):
+        table = {"late": rng.random(20_000) < 0.25, "x": rng.integers(0, 101, 20_000).astype(float)}
+        pl.DataFrame(table).write_parquet(here / f"{name}.parquet")
     return here
 
 
@@ -61,6 +66,23 @@ def test_names_that_rows_give_are_there() -> None:
     assert named - registry().keys() == {"half_width"}  # of a certificate
 
 
+@pytest.mark.parametrize("script", sorted(source.lower() for source in SEEDS))
+def test_every_document_has_a_script_that_runs_and_keeps_what_it_promises(
+    script: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert f"`python -m examples.documents.{script}`" in PAGE
+    with alone(script), warnings.catch_warnings():  # the same noise in every run
+        warnings.simplefilter("error", holdfast.errors.SecondLedger)
+        import_module(f"examples.documents.{script}").main()
+    told = capsys.readouterr().out
+    assert told.count("all true: True") >= 2
+    assert "False" not in told
+    lines = told.splitlines()
+    for line, below in pairwise(lines):  # what the page shows of it
+        if line.startswith(("typical laplace: ", "gaussian: ")):
+            assert f"{line}\n{below}\n" in PAGE
+
+
 def test_every_command_runs(folder: Path) -> None:
     """In the order of the page: what is asked of a ledger comes after it is made."""
     for row in ROWS:
@@ -68,6 +90,13 @@ def test_every_command_runs(folder: Path) -> None:
         if command == "theorems":  # as the command does it, without a command line each time
             assert evaluated(registry()[words[0]], words[1:]).lines(), row
             continue
-        done = holdfast(command, *words, cwd=folder)
+        done = command_line(command, *words, cwd=folder)
         assert done.returncode == 0, (row[4], done.stderr)
+        assert "protects the same" not in done.stderr
         assert done.stdout.strip()
+
+
+def test_the_numbers_of_the_neighbours_are_true() -> None:
+    page = Path(__file__).parents[1] / "docs" / "neighbours.md"
+    for block in re.findall(r"```python\n(.*?)```", page.read_text("utf-8"), re.DOTALL):
+        exec(block, {})

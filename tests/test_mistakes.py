@@ -43,7 +43,7 @@ FIRST_HOURS = [
     ("? select avg(x)", "begins with", "'select'", "leave out select"),
     ("? avg(arr_delay) group by origin", "after it stands", "GROUP BY", "avg(delay) by origin"),
     ("? avg(late);", "after it stands", "';'", "leave out the semicolon"),
-    ("? count(*)", "count takes 2 arguments", "1 were given", "count(condition, size of"),
+    ("? count(*)", "count takes 2 arguments", "1 was given", "count(condition, size of"),
     ("? avg(late) by month(time_hour)", "after it stands 'by'", "month", "where month(day) = 6"),
     (
         "? avg(late) where origin = 'JFK' - avg(late) where origin = 'LGA'",
@@ -74,6 +74,8 @@ FIRST_HOURS = [
     ("ds.check('avg(late)', guess='24%')", "guess is '24%'", "number", "did you mean 0.24?"),
     ("ds.ask('avg(late)', tolerance=0.5)", "tolerance is 0.5", "part of the range", "half_width="),
     ("? avg(price > 2000)", "mixes", "text (price)", "pl.col('price').str.replace_all(',', '')"),
+    ("? avg(price < 900)", "mixes", "'2,071.68'", "thousands=',' (--thousands; decimal=','"),
+    ("? avg(cast(price as double))", "'cast' makes", "price", "(--decimal, --thousands"),
     ("? avg(late) by rating", "'rating' is float", "by=", "where rating > 2"),
     (
         "opened(questions=100, sampling=holdfast.clustered('patient', largest=20))",
@@ -85,8 +87,9 @@ FIRST_HOURS = [
         "? avg(date > '2025-06-01')",
         "'date' is text",
         "'2025-06-01'",
-        "pl.col('date').str.to_date()",
+        "pl.col('date').str.to_datetime()",
     ),
+    ("? avg(date < '2025-07-01')", "is text", "'2025-07-01'", "date_format='%d.%m.%Y'"),
     ("? avg(late) where g = 'c'", "not among the declared values of g", "'a' or 'b'", "g like 'c'"),
     (
         "holdfast.open(df, name='t', schema={'arr_delay': (0, 90)})",
@@ -128,7 +131,7 @@ SQL = [
     ("? avg(late", "not closed", "'avg'", "one ) for each ("),
     ("? late > 15", "names none", "'late > 15'", "avg(late > 15)"),
     ("? avg late", "names none", "'avg late'", "avg(late)"),
-    ("? sum(arr_delay)", "sum takes 2 arguments", "1 were given", "sum(value, size of"),
+    ("? sum(arr_delay)", "sum takes 2 arguments", "1 was given", "sum(value, size of"),
 ]
 PANDAS_AND_R = [
     ("? df.late.mean()", "begins with", "'df'", "avg(delay)"),
@@ -214,6 +217,46 @@ FILES = [
     ("$ compare a.csv missing.csv", "cannot be read", "'missing.csv'", "see that it exists"),
     ("$ compare a.csv b.csv --metric score", "No such option", "--metric", "--score"),
 ]
+# Of a newcomer's walk through five jobs.
+WALKED = [
+    ('$ gate t "avg(late)" --atmost 0.35', "No such option", "--atmost", "--at-most 0.35?"),
+    ('$ ask t "avg(late)" --group-by g', "No such option", "--group-by", "did you mean --by g?"),
+    ('$ ask t "avg(x)" --range 0 7', "No such option", "--range", "did you mean --bounds 0 7?"),
+    ('$ ask t "avg(x)" --filter "g = \'a\'"', "No such option", "--filter", "--where \"g = 'a'\"?"),
+    ("$ plan --n=10000", "No such option", "--n", "did you mean --rows 10000?"),
+    ("$ init hold.csv --alpha 0.1", "No such option", "--alpha", "--confidence-level 0.95?"),
+    (
+        "$ init hold.csv --train-split 0.5",
+        "No such option",
+        "--train-split",
+        "did you mean --split?",
+    ),
+    ("$ init hold.csv --name w --randomised coins", "which column", "arm=", "--arm COLUMN"),
+    ("$ chart t -o a.png", "No such option", "-o", "holdfast chart NAME a.png"),
+    ("$ certificate t -o a.html", "No such option", "-o", "did you mean --output"),
+    ("$ certificate t a.html", "unexpected extra", "a.html", "did you mean --output a.html?"),
+    ("$ declare t", "nothing of this is new", "--outcome", "--schema FILE"),
+    ("$ compare a.csv percent.csv", "no scores that are numbers", "'score'", "write 0.5"),
+    ("$ compare a.csv headless.csv", "no column of items", "'q1', '1'", "item,score"),
+    ("$ gate bench b.csv --data items.csv", "does not say which run", "'b.csv'", "--as b."),
+    ("$ gate bench short.csv --as s --data items.csv", "no value", "99 keys", "--missing wrong"),
+    ("? percent(late)", "not a statistic", "'percent'", "avg(delay > 15)"),
+    ("? p90(arr_delay)", "not a statistic", "'p90'", "quantile(delay, 0.9)"),
+    ("? avg(arr_delay > NaN)", "cannot be used", "'nan'", "x is null"),
+    ("? avg(late) where origin in ('JFK' 'LGA')", "cannot be used", "comma", "('JFK', 'LGA')"),
+    ("? avg(late) where arr_delay = 'June'", "mixes a number", "'June'", "number without quotes."),
+    (
+        "? effect(late, patient)",
+        "values of patient",
+        "arm = 'treated'",
+        "declare(schema={'patient':",
+    ),
+    ("toml('[g]\\nvalues = [\"a\"]')", "begins with 'g'", "[bounds]", "[values] with lines like"),
+    ("models.budget", "has no", "'budget'", "holdout.budget"),
+    ("learnt.ask(\"avg(late) where origin = 'jfk'\")", "not among", "'jfk'", "did you mean 'JFK'?"),
+    ("learnt.ask(\"avg(late) where origin like 'jfk'\")", DONE, "0 of"),
+    ("reusable(y=X[:, 0])", "not whole", "'accuracy'", "y_range=(low, high)"),
+]
 EVALS_AND_MODELS = [
     ("gate.compare('m9')", "was not submitted", "'m9'", "'m0', 'm1'"),
     ("gate.compare('m1', 0.02)", "name of a submission", "0.02", "min_gain="),
@@ -247,7 +290,7 @@ EVALS_AND_MODELS = [
     ),
     ("search(model, {'C': 1}, holdout=models).fit(X, y)", "C is 1", "space", "list its values"),
 ]
-MISTAKES = [*FIRST_HOURS, *SQL, *PANDAS_AND_R, *NUMBERS, *FILES, *EVALS_AND_MODELS]
+MISTAKES = [*FIRST_HOURS, *SQL, *PANDAS_AND_R, *NUMBERS, *FILES, *WALKED, *EVALS_AND_MODELS]
 
 
 @pytest.fixture(scope="module")
@@ -286,6 +329,9 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     gate.promote("m0")
     for file, wrong in (("a.csv", 3), ("b.csv", 5)):
         items.with_columns(score=pl.col("id") % wrong > 0).cast(pl.Int64).write_csv(folder / file)
+    (folder / "percent.csv").write_text("id,score\n1,50%\n2,100%\n")
+    (folder / "headless.csv").write_text("q1,1\nq2,0\n")
+    (folder / "short.csv").write_text("id,score\n0,1\n")
     features = rng.normal(size=(200, 3))
     labels = (features[:, 0] > 0).astype(int)
     model = LogisticRegression().fit(rng.normal(size=(50, 3)), np.arange(50) % 2)
@@ -302,7 +348,8 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
     def reusable(**options: Any) -> Any:
         here = folder / f"n{next(number)}.ledger"
-        return holdfast.sklearn.ReusableHoldout(features, labels, ledger=here, **options)
+        y = options.pop("y", labels)
+        return holdfast.sklearn.ReusableHoldout(features, y, ledger=here, **options)
 
     return {
         "folder": folder,
@@ -317,6 +364,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         "y": labels,
         "search": holdfast.sklearn.HoldoutSearchCV,
         "opened": opened,
+        "learnt": opened(split=0.5),
         "toml": toml,
         "reusable": reusable,
     }

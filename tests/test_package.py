@@ -105,6 +105,24 @@ def test_whatever_is_declared_is_used() -> None:
     assert needed - _foreign() == SILENT
 
 
+def test_scipy_is_needed_for_special_functions_alone() -> None:
+    """It is a third of what is installed: two guessers beside them solve with it, in a leaf."""
+    needed = {
+        (path.relative_to(PACKAGE).as_posix(), f"{node.module}.{each.name}")
+        for path, tree in _trees().items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("scipy")
+        for each in node.names
+    }
+    assert {file for file, _ in needed} == {
+        "theory/base/special.py",
+        "papers/median_mechanism.py",
+        "papers/multiplicative_weights.py",
+    }
+    names = {name for file, name in needed if file == "theory/base/special.py"}
+    assert {name.rpartition(".")[0] for name in names} == {"scipy", "scipy.special"}
+
+
 def test_each_extra_brings_what_is_asked_of_it() -> None:
     """Where something needs an extra, all that it imports there comes with that extra alone."""
     guarded = 0

@@ -18,7 +18,6 @@ __all__ = [
     "EXTRA_ARGUMENTS",
     "NAMES",
     "OPTIONS",
-    "SCORINGS",
     "STATISTICS_ELSEWHERE",
     "WORDS_ELSEWHERE",
     "checks_arguments",
@@ -65,6 +64,7 @@ STATISTICS_ELSEWHERE = _spread(
         "corr cor pearson pearsonr spearman": "did you mean correlation?",
         "percentile percentile_cont percentile_disc approx_quantile": "did you mean quantile? Its "
         "level is a part of the rows, as in quantile(delay, 0.95).",
+        "p50 p75 p90 p95 p99": "a percentile is a quantile, as in quantile(delay, 0.9).",
         "iqr": "ask for quantile(delay, 0.25) and quantile(delay, 0.75).",
         "stddev stddev_pop stddev_samp stdev sd": "did you mean std?",
         "var var_pop var_samp": "did you mean variance?",
@@ -84,7 +84,8 @@ STATISTICS_ELSEWHERE = _spread(
         "root_mean_squared_error": "did you mean rmse?",
         "mean_absolute_error": "did you mean mae?",
         "mean_squared_error": "did you mean mse?",
-        "share rate pct": "the share of rows is avg(delay > 15).",
+        "share rate pct percent percentage prop prob probability": "the share of rows is "
+        "avg(delay > 15).",
     }
 )
 _DATE_PARTS = (
@@ -115,7 +116,8 @@ WORDS_ELSEWHERE = _spread(
         "now current_date current_timestamp today": "a date is written '2013-01-31'.",
         "date_trunc timestamp_trunc datepart date_part quarter week day_of_week dayofweek "
         "day_of_year dayofyear to_date str_to_date strftime": _DATE_PARTS,
-        "left right substring substr replace trim concat split_part regexp_like contains "
+        "concat": "between two texts stands a comma, as in origin in ('JFK', 'LGA').",
+        "left right substring substr replace trim split_part regexp_like contains "
         "starts_with startswith": _MATCHING,
         "ifelse np.where": "write case when late then 1 else 0 end.",
         "max min": "of several values of a row write greatest(a, b) or least(a, b).",
@@ -204,6 +206,8 @@ OPTIONS: Mapping[str, tuple[str, ...]] = _spread(
         "train_size frac fraction": ("test_size",),
         "seed": ("random_state",),
         "file filename path db": ("ledger",),
+        "o out": ("output",),
+        "train_split test_split test_size": ("split", "test_size"),
     }
 )
 _TAKEN_BY = {  # where an option goes, for calls that do not take it
@@ -218,13 +222,21 @@ _TAKEN_BY = {  # where an option goes, for calls that do not take it
 }
 
 
-def option_meant(name: str, known: Iterable[str], *, typed: bool = False) -> str:
-    """What to write for an option that a call, or as `typed` a command, does not take."""
+_MEANING = {"confidence_level", "sampling", "schema", "test_size"}  # another value than was typed
+
+
+def option_meant(
+    name: str, known: Iterable[str], *, typed: bool = False, values: Sequence[str] = ()
+) -> str:
+    """What to write for an option that a call, or as `typed` a command, does not take.
+
+    `values` is what was typed after it, which goes to the option that was meant.
+    """
     known = set(known)
     wanted = [each for each in OPTIONS.get(name, ()) if each in known and each != name]
     near = wanted or near_names(name, known)
     if near:
-        return f"did you mean {option_written(near[0], typed=typed)}?"
+        return f"did you mean {option_written(near[0], typed=typed, values=values)}?"
     elsewhere = [each for each in OPTIONS.get(name, ()) if each in _TAKEN_BY]
     if elsewhere:
         verb = _TAKEN_BY[elsewhere[0]][typed]
@@ -234,9 +246,14 @@ def option_meant(name: str, known: Iterable[str], *, typed: bool = False) -> str
     return f"it takes {', '.join(option_written(each, typed=typed, bare=True) for each in some)}."
 
 
-def option_written(name: str, *, typed: bool = False, bare: bool = False) -> str:
-    """An option with an example of its value, unless it is `bare`."""
+def option_written(
+    name: str, *, typed: bool = False, bare: bool = False, values: Sequence[str] = ()
+) -> str:
+    """An option with an example of its value, or with that of `values`, unless it is `bare`."""
     example = "" if bare else _EXAMPLES.get(name, ("", ""))[typed]
+    wanted = 2 if name == "bounds" else 1
+    if example and name not in _MEANING and len(values) >= wanted:
+        example = " ".join(f'"{each}"' if " " in each else each for each in values[:wanted])
     return f"--{name.replace('_', '-')} {example}".rstrip() if typed else f"{name}={example}"
 
 
@@ -316,19 +333,6 @@ NAMES = _spread(  # of the package
         "ReusableHoldout HoldoutSearchCV": "holdfast.sklearn.ReusableHoldout",
     }
 )
-SCORINGS = _spread(
-    {
-        "acc accuracy_score": "accuracy",
-        "auc roc_auc_score": "roc_auc",
-        "rmse": "neg_root_mean_squared_error",
-        "mse mean_squared_error": "neg_mean_squared_error",
-        "mae mean_absolute_error": "neg_mean_absolute_error",
-        "log_loss logloss": "neg_log_loss",
-        "brier brier_score": "neg_brier_score",
-        "f1_score": "f1",
-        "r2_score": "r2",
-    }
-)
 COMMANDS_ELSEWHERE = _spread(
     {
         "open new create protect start": "init",
@@ -348,6 +352,7 @@ COMMANDS_ELSEWHERE = _spread(
 
 # The option of a command that its one argument too many was meant for.
 EXTRA_ARGUMENTS = {
+    "certificate": "--output",
     "check": "--guess",
     "gate": "--at-least",
     "init": "--name",

@@ -10,7 +10,10 @@ import polars as pl
 import pytest
 
 import holdfast
+from holdfast.boards.metrics import BOARD_METRICS
 from holdfast.errors import InvalidArgument
+from holdfast.ledger.audit import audit
+from holdfast.statistics.metrics import METRICS, scoring_meant
 from sklearn import metrics  # type: ignore[import-untyped]
 
 N = 400
@@ -69,6 +72,50 @@ def test_scores_are_scikit_learns_and_better_is_better(
         assert end["host"].rank == 2
 
 
+@pytest.mark.parametrize(
+    ("metric", "score"),
+    [
+        ("mean_absolute_error", lambda errors: errors.mean()),
+        ("mean_squared_error", lambda errors: (errors**2).mean()),
+        ("root_mean_squared_error", lambda errors: (errors**2).mean() ** 0.5),
+    ],
+)
+def test_errors_are_capped_and_the_words_say_so(metric: str, score: Any, tmp_path: Path) -> None:
+    far = HEIGHT / 2
+    far[0] = 1e9
+    expected = score(np.minimum(np.abs(far - HEIGHT), 2.0))
+    with board(tmp_path, HEIGHT, metric, cap=2) as found:
+        found.submit(np.full(N, 4.0), team="host")
+        half = found.claim_half_width(expected)
+        standing = found.submit(far, team="ada", claim=expected)
+        assert (standing.leads, standing.confirmed) == (True, True)
+        assert standing.claim == pytest.approx(expected)
+        assert standing.low == pytest.approx(max(0.0, expected - half))
+        assert found.standings().metric == f"{metric} of errors capped at 2"
+        row = found.final()["ada/1"]
+        low, high = row.low or 0.0, row.high or 0.0
+        assert row.value == pytest.approx(expected, abs=0.02 * (high - low))
+        assert low < expected < high <= 2.0**2
+        assert "errors capped at 2" in str(found.terms)
+    with board(tmp_path, HEIGHT, metric, cap=2) as again:
+        assert again.standings()["ada/1"] == row
+    with pytest.raises(InvalidArgument):
+        board(tmp_path, HEIGHT, metric, cap=3)
+    assert all(finding.fine for finding in audit(tmp_path / f"{metric}.ledger"))
+
+
+def test_boards_and_scikit_learn_have_one_registry() -> None:
+    assert set(BOARD_METRICS) <= set(METRICS)
+    for name in BOARD_METRICS:
+        assert METRICS[name].of_rows or METRICS[name].root
+        sign = "" if METRICS[name].more_is_better else "neg_"
+        assert (METRICS[name].scoring or "").startswith(sign + name)
+    scorings = [each.scoring for each in METRICS.values() if each.scoring]
+    assert set(scorings) <= set(metrics.get_scorer_names())
+    for alias in ("mse", "rmse", "mae", "logloss", "acc", "auc"):
+        assert scoring_meant(alias) in scorings
+
+
 def test_classes_may_be_text(tmp_path: Path) -> None:
     names = np.where(YES, "cat", "dog")
     with board(tmp_path, names, "accuracy") as found:
@@ -92,6 +139,11 @@ def test_what_is_no_average_is_refused_in_a_sentence_and_makes_no_ledger(
         ("wit", YES, {}, "which is not known; choose one of accuracy, brier, log_loss"),
         ("mean_absolute_error", HEIGHT, {}, "is not declared; say y_range"),
         ("accuracy", YES, {"y_range": (0, 1)}, "is declared; leave it out"),
+        ("accuracy", YES, {"cap": 1}, "with a cap, and it is no error; leave the cap out"),
+        ("mean_squared_error", HEIGHT, {"cap": 1, "y_range": (0, 1)}, "leave the cap out"),
+        ("mean_squared_error", HEIGHT, {"cap": 0}, "cap is 0"),
+        ("root_mean_squared_error", HEIGHT, {"y_range": (0, 1)}, "not capped; say cap="),
+        ("mse", HEIGHT, {"cap": 1}, "which is mean_squared_error here"),
         ("mean_absolute_error", YES, {"y_range": (0, 1)}, "the labels are boolean; give numbers"),
         ("log_loss", np.where(YES, "a", "b"), {}, "the labels are text; give labels that are"),
         ("accuracy", YES, {"label": "z"}, "label names 'z'"),

@@ -57,7 +57,7 @@ def test_promote_not_shown_refused_and_usage(bench: Path) -> None:
     assert "3" in done.stderr
     done = holdfast("gate", "bench", "alike.csv", cwd=bench)
     assert done.returncode == 2
-    assert "--as NAME" in done.stderr
+    assert "--as alike." in done.stderr
 
 
 def test_the_incumbent_is_promoted_by_a_command(bench: Path) -> None:

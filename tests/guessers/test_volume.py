@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import math
 import time
+from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from numpy.typing import NDArray
 
+import holdfast
 from holdfast.errors import InvalidArgument
 from holdfast.guessers.guesser import Lesson
 from holdfast.papers.median_mechanism import MOST_SAMPLED_CELLS, DistributionSpace, MedianMechanism
@@ -125,9 +129,10 @@ def test_what_tells_nothing_new_changes_nothing() -> None:
 
 
 def test_many_cells_are_guessed_in_time() -> None:
-    guesser = MedianMechanism(cells(MOST_SAMPLED_CELLS), weights="volume")
+    many = 256
+    guesser = MedianMechanism(cells(many))
     state: Any = guesser.start(grounds(TERMS))
-    question = mean_of([float(cell < 40) for cell in range(MOST_SAMPLED_CELLS)])
+    question = mean_of([float(cell < 40) for cell in range(many)])
     began = time.process_time()
     lesson = Lesson(question.text, Interval(0, 1), 0.5, 0.2, Interval(0.45, 0.55))
     state = guesser.learn(state, lesson)
@@ -135,11 +140,44 @@ def test_many_cells_are_guessed_in_time() -> None:
     assert time.process_time() - began < 20
 
 
+def test_the_points_of_a_large_domain_have_their_failure_probability() -> None:
+    """Fewer of them where there are more cells, and then more beyond a half."""
+    few, many = (GUESSER.samples(TERMS, size) for size in (CELLS, MOST_SAMPLED_CELLS))
+    assert (few, many) == (median_samples(QUESTIONS, math.log(0.01), 0.1), 256)
+    excess = GUESSER.excess(TERMS, MOST_SAMPLED_CELLS)
+    assert median_samples(QUESTIONS, math.log(0.01), excess * (1 + 1e-9)) <= many
+    assert median_samples(QUESTIONS, math.log(0.01), excess * 0.99) > many
+
+
+@pytest.mark.parametrize("columns", [4, 8])
+def test_theorem_2_as_printed_runs_where_nothing_can_be_enumerated(
+    columns: int, tmp_path: Path
+) -> None:
+    """16 and 256 values, by name and with the printed parameters, halting on mistake m + 1."""
+    rng, names = np.random.default_rng(columns), [f"b{j}" for j in range(columns)]
+    table = pl.DataFrame({name: rng.random(60_000) < 0.3 for name in names})
+    printed = MedianMechanism(dict.fromkeys(names), printed=True)
+    for number, guesser in enumerate((printed, "median mechanism")):
+        with holdfast.open(
+            table,
+            ledger=tmp_path / f"{number}.ledger",
+            questions=40,
+            mechanism="halting guess and check",
+            options={"mistakes": 12},
+            guesser=guesser,
+            task=f"{number}",
+        ) as holdout:
+            asked = [f"avg({a} and {b})" for a, b in combinations(names[:3], 2)]
+            answers = [holdout.ask(question) for question in [*asked, "avg(b0 or b1)"]]
+            assert all(0.09 in answer.interval for answer in answers[:-1])
+            assert 0.51 in answers[-1].interval
+            assert holdout.budget.account.surprises <= 4
+
+
 @pytest.mark.parametrize(
     ("said", "match"),
     [
         ({"weights": "volumes"}, "weights"),
-        ({"weights": "volume", "printed": True}, "printed"),
         ({"weights": "volume", "failure": 0.0}, "failure"),
         ({"weights": "volume", "failure": math.nan}, "failure"),
     ],
@@ -152,6 +190,6 @@ def test_bad_options(said: Any, match: str) -> None:
 
 def test_too_many_cells_and_an_open_number_of_questions_are_refused() -> None:
     with pytest.raises(InvalidArgument, match="cells"):
-        MedianMechanism(cells(300), weights="volume").start(grounds(TERMS))
+        MedianMechanism(cells(MOST_SAMPLED_CELLS + 1)).start(grounds(TERMS))
     with pytest.raises(InvalidArgument, match="how many questions"):
         GUESSER.start(grounds(terms_for(ROWS, TOLERANCE, None)))

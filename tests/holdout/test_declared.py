@@ -105,7 +105,7 @@ def test_other_declarations_are_refused(tmp_path: Path, other: dict[str, Any]) -
         ({"favourites": "avg(late)"}, "favourites must be a list of questions"),
         ({"x": {"weight": 0}}, "a finite number above 0"),
         ({"origin": {"values": ["a", "a"]}}, "'a' more than once"),
-        ({"late": {"values": ["yes"]}}, "only text has declared values"),
+        ({"late": {"values": ["yes"]}}, "only text and numbers have declared values"),
     ],
 )
 def test_what_cannot_be_declared_makes_no_ledger(
@@ -339,3 +339,59 @@ def test_values_that_are_spelled_are_said_with_the_gain(tmp_path: Path) -> None:
     assert answer.bits + 4 > float(
         line.split("about ")[1].split(" bits", maxsplit=1)[0]
     )  # 2 values, not 16
+
+
+# Numbers with few values -------------------------------------------------------------------------
+
+
+def doses(rows: int = 1_200, seed: int = 5) -> pl.DataFrame:
+    rng = np.random.default_rng(seed)
+    dose = rng.choice([0.1, 0.25, 2.0], rows)
+    return pl.DataFrame({"dose": dose, "well": rng.random(rows) < 0.2 + 0.3 * dose})
+
+
+@pytest.mark.parametrize("described", ["exact", "off"])
+def test_numbers_with_declared_values_are_groups(tmp_path: Path, described: str) -> None:
+    path, frame = tmp_path / "t.ledger", doses()
+    schema = {"dose": [0.1, 0.25, 2]}
+    with holdfast.open(frame, ledger=path, described=described, schema=schema) as holdout:
+        named = {"tolerance": 0.3} if described == "off" else {}
+        groups = holdout.ask("avg(well) by dose", **named)
+        assert [label for label, _ in groups] == [0.1, 0.25, 2.0]
+        for label, answer in groups:
+            truth = frame.filter(pl.col("dose") == label)["well"].mean()
+            assert answer.interval.low <= truth <= answer.interval.high
+        assert holdout.ask("avg(dose)", **named).interval.high <= 2.0
+        if described == "exact":
+            assert holdout.ask("avg(well) where dose = 0.25").status == "repeated"
+            with pytest.raises(InvalidQuestion, match="ask without discover="):
+                holdout.ask("avg(well) by dose", discover=True)
+    assert all(finding.fine for finding in audit(path, lambda: PolarsSample(frame)))
+
+
+def test_a_number_without_declared_values_is_no_group(tmp_path: Path) -> None:
+    with (
+        holdfast.open(doses(), ledger=tmp_path / "t.ledger") as holdout,
+        pytest.raises(InvalidQuestion, match=r"or declare its values, as in schema=\{'dose': \["),
+    ):
+        holdout.ask("avg(well) by dose")
+
+
+def test_few_numbers_that_are_frequent_are_learnt(tmp_path: Path) -> None:
+    frame = pl.concat([doses(), doses(seed=6)]).with_columns(
+        wide=pl.int_range(pl.len()).cast(pl.Float64), missing=pl.lit(None, pl.Float64)
+    )
+    rare = frame.with_columns(
+        rare=pl.when(pl.int_range(pl.len()) < 9).then(7.5).otherwise(pl.col("dose"))
+    )
+    train, held = rare.head(1_200), rare.tail(1_200)
+    with holdfast.open(held, ledger=tmp_path / "t.ledger", train=train) as holdout:
+        assert holdout.schema.values == {"dose": (0.1, 0.25, 2.0)}
+        assert holdout.schema.bounds["dose"] == (0.1, 2.0)
+        assert holdout.schema.said.values == {}
+        assert len(holdout.ask("avg(well) by dose")) == 3
+    with holdfast.open(
+        held, ledger=tmp_path / "said.ledger", train=train, schema={"dose": (0, 3)}
+    ) as holdout:
+        assert holdout.schema.values == {}
+        assert holdout.schema.said.bounds == {"dose": (0.0, 3.0)}

@@ -105,6 +105,14 @@ def test_what_a_look_for_missing_values_told_is_paid_for(tmp_path: Path) -> None
     assert is_fine(tmp_path)
 
 
+def test_a_refused_correction_leaves_the_plan_as_it_is(tmp_path: Path) -> None:
+    opened(tmp_path, questions=50, tolerance=0.1).close()
+    with pytest.raises((InvalidArgument, holdfast.errors.InvalidQuestion), match="nowhere"):
+        opened(tmp_path, questions=20, outcomes=["nowhere"])
+    with opened(tmp_path) as ds:
+        assert (ds.opening.terms.questions, transcript_of(ds).count) == (50, 1)
+
+
 def test_before_the_first_answer_a_ledger_is_planned_anew(tmp_path: Path) -> None:
     opened(tmp_path, questions=50, tolerance=0.1).close()
     with opened(tmp_path, questions=20) as first:
@@ -207,7 +215,7 @@ def test_ranges_and_values_are_added_and_priced_as_if_written_out(tmp_path: Path
         ({}, "nothing of this is new"),
         ({"outcomes": ["late"], "segments": ["origin"]}, "such as share=0.1, and see the price"),
         ({"outcomes": ["nowhere"], "share": 0.1}, "nowhere"),
-        ({"schema": {"late": {"never_null": False}}}, "only be declared before the first answer"),
+        ({"schema": {"late": {"never_null": False}}}, "only be declared when a ledger is open"),
         ({"planned": ["avg(late) by origin"], "share": 1}, "share"),
         ({"planned": ["avg(late) by origin"], "share": -0.1}, "share"),
     ],
@@ -222,6 +230,19 @@ def test_what_cannot_be_added_is_refused_and_writes_nothing(
             with pytest.raises((InvalidArgument, holdfast.errors.InvalidQuestion), match=message):
                 verb(**declared)
         assert transcript_of(ds).count == entries
+
+
+@pytest.mark.parametrize("fact", [{"never_null": False}, {"scale": {"sigma": 0.4}}])
+def test_what_only_an_opening_says_is_refused_before_answers_too(
+    tmp_path: Path, fact: dict[str, Any]
+) -> None:
+    """It would be left out of the entry, and a share be taken for nothing."""
+    with opened(tmp_path) as ds:
+        for verb in (ds.declare_cost, ds.declare):
+            with pytest.raises(InvalidArgument, match="only be declared when a ledger is opened"):
+                verb(schema={"delay": fact})
+        ds.declare(schema={"delay": {"never_null": True, "bounds": (-100, 120)}})  # as it is
+        assert ds.schema.bounds == {"delay": (-100.0, 120.0)}
 
 
 def test_a_share_of_what_is_left_makes_texts_shorter_again(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,21 +15,11 @@ from holdfast.errors import InvalidArgument
 from holdfast.holdout.holdout import Holdout
 from holdfast.ledger.audit import audit
 from holdfast.ledger.store import Store
+from tests.holdout.candidates import EVEN, GAINS, ROWS, entries, scores
 from tests.holdout.tables import copied
 from tests.ledger.forging import Body, forged, numbers_forged
-from tests.ledger.reading import folded, rows_of
+from tests.ledger.reading import folded
 from tests.seam import CHECKPOINT_EVERY
-
-ROWS = 1_000
-GAINS, EVEN = "difference(gains, old)", "difference(even, old)"
-
-
-def scores() -> dict[str, list[bool]]:
-    """`gains` is better than `old` on 45 items and worse on 5, `even` on 25 and 25."""
-    old = [place >= 45 for place in range(ROWS)]
-    gains = [not 45 <= place < 50 for place in range(ROWS)]
-    even = [place < 25 or 45 <= place < 975 for place in range(ROWS)]
-    return {"old": old, "gains": gains, "even": even}
 
 
 @pytest.fixture
@@ -42,11 +31,6 @@ def holdout(tmp_path: Path) -> Iterator[Holdout]:
         for name, values in scores().items():
             opened.attach(name, values, bounds=bool, digest=name)
         yield opened
-
-
-def entries(path: Path, kind: str) -> list[Body]:
-    bodies = [json.loads(text) for _, text, _ in rows_of(path)]
-    return [body for body in bodies if body["kind"] == kind]
 
 
 def test_the_worked_example_on_a_ledger(holdout: Holdout, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from holdfast.data.fingerprint import row_words
 from holdfast.data.learning import learnt_ranges
 from holdfast.data.polars import PolarsSample
 from holdfast.data.split import put_aside
-from holdfast.errors import DataChanged, InvalidArgument
+from holdfast.errors import DataChanged, InvalidArgument, SecondLedger
 from holdfast.ledger.audit import audit
 from tests.cli.run import holdfast as run
 
@@ -179,6 +179,30 @@ def test_another_part_of_the_same_table_is_no_second_ledger(tmp_path: Path) -> N
     assert len(list(tmp_path.glob("*.ledger"))) == 1
 
 
+SPLIT: dict[str, Any] = {"split": 0.5}
+
+
+@pytest.mark.parametrize(("first", "second"), [(SPLIT, {"split": 0.3}), (SPLIT, {}), ({}, SPLIT)])
+def test_rows_put_aside_are_not_protected_elsewhere_unnoticed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: dict[str, Any], second: dict[str, Any]
+) -> None:
+    """Whoever has seen rows that were put aside would be told of them as if they were fresh."""
+    monkeypatch.setenv("HOLDFAST_STATE", str(tmp_path / "state"))
+    holdfast.open(table(), name="first", **first).close()
+    with pytest.warns(SecondLedger, match=r"first\.ledger' protects the same rows"):
+        holdfast.open(table().reverse(), name="second", **second).close()
+
+
+def test_the_part_put_aside_may_be_protected_by_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, recwarn: pytest.WarningsRecorder
+) -> None:
+    monkeypatch.setenv("HOLDFAST_STATE", str(tmp_path / "state"))
+    with holdfast.open(table(), name="first", split=0.5) as ds:
+        train = ds.train
+    holdfast.open(train, name="second").close()
+    assert not [each for each in recwarn if each.category is SecondLedger]
+
+
 def test_learnt_ranges_have_a_margin_and_round_ends() -> None:
     rng = np.random.default_rng(3)
     frame = pl.DataFrame(
@@ -214,3 +238,16 @@ def test_the_command_line_puts_rows_aside(tmp_path: Path) -> None:
     assert refused.returncode == 2
     assert "split is 2; it must be in (0, 1)" in refused.stderr
     assert not Path("other.ledger").exists()
+
+
+def test_a_table_with_training_rows_has_a_default_name_by_these() -> None:
+    train, hold = table().head(500), table().tail(500)
+    with holdfast.open(hold, train=train) as ds:
+        answer, name = ds.ask("avg(late)"), ds.name
+    for again in (train, train.reverse(), train.to_pandas()):
+        with holdfast.open(hold, train=again) as ds:
+            assert ds.name == name
+            assert ds.ask("avg(late)").status == "repeated"
+            assert ds.ask("avg(late)").value == answer.value
+    with pytest.raises(DataChanged):  # the name tells nothing of what is protected
+        holdfast.open(hold.head(499), train=train)

@@ -13,14 +13,15 @@ from hypothesis import given, settings, strategies as st
 from holdfast.data.sampling import m_dependent
 from holdfast.mechanisms.bounded_noise import BOUNDED
 from holdfast.mechanisms.laws.laplace import LAPLACE
+from holdfast.mechanisms.laws.law import Grid
 from holdfast.mechanisms.laws.normal import NORMAL
-from holdfast.mechanisms.leakage import Leakage, as_one_vector, shape_of
+from holdfast.mechanisms.leakage import Leakage, as_one_vector, joint_log_charge, shape_of
 from holdfast.mechanisms.mechanism import Offer, Wish, charged
 from holdfast.mechanisms.terms import Account, Terms
 from holdfast.question.columns import Schema
 from holdfast.question.expression import ColumnType
 from holdfast.statistics.bind import Question, bind
-from holdfast.statistics.entry import Table
+from holdfast.statistics.entry import Call, Table
 from holdfast.statistics.statistic import Statistic
 from holdfast.statistics.vectors import coordinate
 from tests.mechanisms.fake import audited, independent, leaked
@@ -42,6 +43,12 @@ def read(question: Question) -> Statistic:
 @cache
 def vector(d: int) -> list[Statistic]:
     return [read(coordinate(place, VALUES[:d], bound=1)) for place in range(1, d + 1)]
+
+
+@cache
+def l1_vector(d: int) -> list[Statistic]:
+    calls = (Call("coordinate_l1", (place, 1, *VALUES[:d])) for place in range(1, d + 1))
+    return [read(each) for each in calls]
 
 
 @cache
@@ -143,10 +150,50 @@ def test_what_is_no_vector(questions: list[Statistic]) -> None:
     assert shape_of(questions) is None
 
 
-def test_laplace_noise_and_rows_that_depend_have_no_theorem_of_vectors() -> None:
-    assert all(offer.extra is None for offer in offers_of(vector(60), TERMS, Account(), BY_LAPLACE))
+def test_rows_that_depend_and_older_laplace_answers_have_no_theorem_of_vectors() -> None:
+    older = replace(BY_LAPLACE, jointly=False)
+    assert all(offer.extra is None for offer in offers_of(l1_vector(60), TERMS, Account(), older))
     dependent = replace(TERMS, sampling=m_dependent(2))
-    assert all(offer.extra is None for offer in offers_of(vector(60), dependent, Account()))
+    for questions, by in ((vector(60), BOUNDED), (l1_vector(60), BY_LAPLACE)):
+        assert all(offer.extra is None for offer in offers_of(questions, dependent, Account(), by))
+
+
+def test_laplace_noise_is_charged_by_the_ball_in_l1() -> None:
+    """Half the diameter of the range, and sqrt(d) for the mean of the norm."""
+    account = leaked(1.0)
+    terms = independent(50_000, tolerance=0.1, questions=100)
+    offers = offers_of(l1_vector(60), terms, account, BY_LAPLACE)
+    assert sum(o.worst_charge for o in offers) < 0.75 * apart(
+        l1_vector(60), terms, account, BY_LAPLACE
+    )
+    extra, grid = offers[0].extra, offers[0].own_grid
+    assert extra is not None
+    ball = math.sqrt(60) / 2 / math.sqrt(50_000) + math.sqrt(-extra["log_p"] / 100_000)
+    assert extra["radius"] == pytest.approx(ball, abs=1e-6)
+    scales = ball * float(grid.cells) / grid.scale
+    kappa = math.fsum(scales**j / math.factorial(j) for j in range(61))
+    charge = math.fsum(offer.worst_charge for offer in offers)
+    assert math.log(kappa) <= charge < math.log(kappa) + 1e-3
+    assert audited(BY_LAPLACE, terms, account, offers, l1_vector(60)) is None
+
+
+@pytest.mark.parametrize("scale", [1, 2, 5])
+@pytest.mark.parametrize("radius", [0.4, 1.0, 2.5])
+def test_no_sum_over_cells_is_above_the_charge(scale: int, radius: float) -> None:
+    """Two coordinates, every cell by hand: the largest probability over the cells of the ball."""
+    truth, places = np.array([0.3, 0.8]), np.arange(-60, 61)
+    peak = math.tanh(1 / (2 * scale)) ** 2
+    shifts = np.linspace(-radius, radius, 41)
+    ball = [(x, y) for x in shifts for y in shifts if abs(x) + abs(y) <= radius + 1e-12]
+    cells = {tuple(np.floor(truth + each + 0.5).astype(int)) for each in ball}
+    away = np.min(
+        [np.abs(places - x)[:, None] + np.abs(places - y)[None, :] for x, y in cells], axis=0
+    )
+    total = peak * float(np.exp(-away / scale).sum())
+    grid = Grid(1, scale, None)
+    bound = joint_log_charge(LAPLACE, 2, radius, grid)
+    assert bound is not None
+    assert 0.0 < math.log(total) <= bound
 
 
 def test_a_half_width_that_half_the_level_cannot_give_is_asked_apart() -> None:
@@ -163,15 +210,15 @@ def test_a_half_width_that_half_the_level_cannot_give_is_asked_apart() -> None:
 ROWS, D, TRIALS = 300, 99, 300
 
 
-def turned(noise: int, cells: float, account: Account) -> list[bool]:
-    """In which trials the last interval misses, on this account."""
+def turned(noise: int, cells: float, account: Account, *, norm: float = 0.5) -> list[bool]:
+    """In which trials the last interval misses, on this account; vectors are as long as D^norm."""
     terms = independent(ROWS, tolerance=0.49, questions=D + 1)
     (last,) = BOUNDED.offer(terms, account, [Wish(read("avg(x0 > 0)"), 0.49)])
     _, radius = last.statement
     rng, wrong = np.random.default_rng(20_26), []
     for _ in range(TRIALS):
         signs = 2 * rng.integers(0, 2, (ROWS, D)) - 1
-        fractions = (signs.mean(axis=0) / math.sqrt(D) + 1) / 2
+        fractions = (signs.mean(axis=0) / D**norm + 1) / 2
         answers = fractions + rng.integers(-noise, noise + 1, D) / cells
         agreeing = np.mean(signs @ np.where(answers > 0.5, 1, -1) > 0)
         wrong.append(bool(abs(agreeing - 0.5) > radius))
@@ -188,3 +235,14 @@ def test_what_a_vector_told_is_counted_for_what_is_asked_next() -> None:
     assert not too_many(turned(grid.reach, float(grid.cells), after), 0.05 / (D + 1))
     # The twin: no noise, and nothing counted.
     assert too_many(turned(0, 1.0, Account()), 0.05 / (D + 1))
+
+
+def test_so_is_what_a_vector_with_laplace_noise_told() -> None:
+    """Of length 1 in l1: its noise, put as the uniform noise of the same reach, is no smaller."""
+    terms = independent(ROWS, tolerance=0.49, questions=D + 1)
+    offers = offers_of(l1_vector(D), terms, Account(), BY_LAPLACE, tolerance=0.49)
+    grid, charges = offers[0].own_grid, [offer.worst_charge for offer in offers]
+    assert (offers[0].extra or {})["vector"] == D
+    after = charged(Account(), offers, charges)
+    assert not too_many(turned(grid.scale, float(grid.cells), after, norm=1), 0.05 / (D + 1))
+    assert too_many(turned(0, 1.0, Account(), norm=1), 0.05 / (D + 1))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,9 @@ import pytest
 
 import holdfast
 from holdfast.errors import InvalidArgument, InvalidQuestion
+from holdfast.prior import literals
+from holdfast.prior.column_weights import Columns
+from holdfast.prior.literals import Class, Place, number_millibits
 from holdfast.question.columns import Schema
 from holdfast.question.expression import ColumnType
 from holdfast.statistics.bits import Prior
@@ -71,7 +76,14 @@ def test_later_declarations_add_to_earlier_ones() -> None:
         ),
         ({"t": {"values": ["a", 1]}}, "list of different texts, and have 1, which is no text"),
         ({"t": {"values": "ab"}}, "list of different texts"),
-        ({"x": {"values": ["a"]}}, "only text has declared values"),
+        ({"x": {"values": ["a"]}}, "its values numbers"),
+        ({"x": [2, 1]}, "low below high"),
+        ({"x": {"values": [1, 1.0]}}, "a number twice"),
+        ({"x": {"values": [1, float("inf")]}}, "one that is not finite"),
+        ({"x": [0, 1, True]}, "low below high"),
+        ({"t": [0.5, 1, 2]}, "are numbers, and it is text"),
+        ({"k": [0.5, 1, 2]}, "has whole numbers, and not all of its values are"),
+        ({"b": {"values": [0, 1]}}, "only text and numbers have declared values"),
         ({"nope": {"values": ["a"]}}, "Values are declared for 'nope'"),
         ({"nope": {"weight": 1}}, "A weight is declared for 'nope'"),
         (
@@ -179,3 +191,50 @@ def test_a_weight_changes_the_share_of_a_column_and_nothing_else() -> None:
     assert before - after == pytest.approx(1 - 0.416, abs=1e-9)  # 1/2 has become 3/4
     assert heavy.bits("avg(b)").plain - before == pytest.approx(1, abs=1e-9)
     assert heavy.bits("avg(a = b)").plain == one.bits("avg(a = b)").plain
+
+
+def test_values_of_a_number_are_a_list_of_more_than_two_and_a_pair_is_a_range(
+    tmp_path: Path,
+) -> None:
+    schema = Schema(TYPES).declare({"x": [2, 0.5, 1], "k": {"values": [10, 20]}})
+    assert schema.values == {"x": (0.5, 1.0, 2.0), "k": (10.0, 20.0)}
+    assert schema.bounds == {"x": (0.5, 2.0), "k": (10.0, 20.0)}
+    assert schema.facts("x") == ["0.5 to 2", "3 values: 0.5, 1, 2"]
+    assert Schema.from_dict(json.loads(json.dumps(schema.to_dict()))) == schema
+    path = tmp_path / "schema.toml"
+    path.write_text("[values]\nx = [0.5, 1.0, 2]\nk = [10, 20]\n", encoding="utf-8")
+    assert Schema(TYPES).declare(path) == schema
+    assert Schema(TYPES).declare({"x": [0.5, 1]}).values == {}
+    assert Schema(TYPES).declare({"x": {"values": [1, 2], "bounds": (0, 9)}}).bounds["x"].high == 9
+
+
+def test_a_declared_number_costs_what_a_declared_value_does() -> None:
+    """By hand: .96 of the probability is that of the three values, .04 that of all decimals."""
+    place = Columns(Schema(TYPES).declare({"x": [0.1, 0.25, 2]})).places["x"]
+    assert place.of is Class.LEVEL
+    assert list(place.levels) == [0.1, 0.25, 2.0]
+    for value in (0.1, 0.25, 2.0):
+        least, most = Fraction(96, 300), Fraction(96, 300) + Fraction(4, 100)
+        assert -1000 * math.log2(most) - 1 <= number_millibits(value, place)
+        assert number_millibits(value, place) <= -1000 * math.log2(least) + 1
+    decimal = number_millibits(0.3, place)
+    assert decimal > 1000 * math.log2(25)
+
+
+@pytest.mark.parametrize("copies", [1, 2])
+def test_the_weights_of_numbers_beside_declared_ones_sum_to_at_most_one(
+    monkeypatch: pytest.MonkeyPatch, copies: int
+) -> None:
+    """Every decimal of up to three digits; and if each value counted as two, too much."""
+    declared = tuple(float(each) for each in range(10 + copies, 30 + copies))  # another cache key
+    place = Place(Class.LEVEL, values=declared)
+    others = {float(f"{digits}e{power}") for digits in range(1, 1000) for power in range(-9, 6)}
+    if copies == 2:
+        share = literals.share
+        monkeypatch.setattr(
+            literals, "share", lambda row, name: share(row, name) * (1 + (name == "range"))
+        )
+    total = math.fsum(
+        2.0 ** (-number_millibits(value, place) / 1000) for value in {0.0, *others, *declared}
+    )
+    assert (0.95 < total <= 1.0) == (copies == 1)

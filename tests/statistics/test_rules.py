@@ -36,8 +36,9 @@ from holdfast.statistics.rule import (
 from holdfast.statistics.share_rules import GroupShare, Overlap, Share
 from holdfast.theory.base.concentration import BoundedMean
 from holdfast.theory.base.intervals import Interval, clopper_pearson
-from holdfast.theory.direct.bounded_mean import bounded_mean_interval
-from holdfast.theory.direct.symbols import STEPS
+from holdfast.theory.direct.bounded_mean import bounded_mean_interval, enclosed_mean_interval
+from holdfast.theory.direct.half_each import half_each_interval
+from holdfast.theory.direct.symbols import STEPS, contained_levels
 
 LOG_P = -12.0
 RULES: list[Rule] = [
@@ -180,6 +181,24 @@ def test_a_mean_of_alike_rows_knows_an_order_that_the_key_draws() -> None:
         assert high - low < 0.97 * (without.high - without.low)
     few = AlikeMean(65, LOG_P)
     assert few.encode_in_order(histogram(values[:65]), b"one") == few.encode(histogram(values[:65]))
+
+
+@pytest.mark.parametrize("spread", [0.3, 0.01, 0.0005])
+def test_the_symbols_of_many_values_are_those_of_the_sharp_intervals(spread: float) -> None:
+    """Ends are looked for only until their step is known: by either bound of the alike ones."""
+    rng = np.random.default_rng(3)
+    bins = np.clip(0.4 + spread * rng.standard_normal(20_000), 0, 1) * 30_000
+    counts = np.bincount(bins.astype(np.int64), minlength=30_001)
+    ends = np.arange(30_001) / 30_001
+    rows = Histogram(counts, ends, ends, int((ends * counts).sum() * GRID))
+    value, (log_p, _) = Fraction(rows.total, 20_000 * GRID), contained_levels(LOG_P)
+    rule = MeanRule(20_000, LOG_P)
+    sharp = enclosed_mean_interval(ends, ends, log_p, counts)
+    assert rule.seen(rows) == rule.window.seen(value, sharp)
+    alike = AlikeMean(20_000, LOG_P)
+    order, twice = ranks_in_order(20_000, b"key"), 20_000**2 * 2.0**-45
+    both = half_each_interval(ends, ends, counts, order, log_p - twice)
+    assert alike.seen_in_order(rows, b"key") == alike.window.seen(value, both)
 
 
 def test_every_order_of_ranks_is_as_likely() -> None:

@@ -9,8 +9,10 @@ import polars as pl
 import pytest
 from hypothesis import given, strategies as st
 
+import holdfast
 from holdfast.data.polars import PolarsSample
 from holdfast.errors import InvalidQuestion
+from holdfast.ledger.audit import audit
 from holdfast.question import ColumnType, Schema
 from holdfast.statistics.bind import bind
 from holdfast.statistics.derived import Estimate
@@ -115,6 +117,19 @@ def test_covariance_and_variance_are_paid_for_once(tmp_path: Path) -> None:
         flat = holdout.ask("slope(y, x) where x > 9.9")
         assert flat.status == "says nothing"
     assert faults(tmp_path / "t.ledger") == []
+
+
+def test_rows_are_those_that_have_both_values(tmp_path: Path) -> None:
+    rng = np.random.default_rng(5)
+    x = rng.uniform(0, 1, 400)
+    y = pl.Series([None if place % 9 == 0 else value for place, value in enumerate(x)])
+    path = tmp_path / "t.ledger"
+    with holdfast.open(pl.DataFrame({"x": x, "y": y}), ledger=path) as ds:
+        for text in ("slope(clip(y, 0, 1), clip(x, 0, 1))", "slope(clip(x, 0, 1), clip(y, 0, 1))"):
+            answer = ds.ask(text)
+            assert (answer.n, answer.missing) == (355, 45)
+            assert "355 of 400 rows, 45 missing" in str(answer)
+    assert all(finding.fine for finding in audit(path))
 
 
 def test_a_constant_has_no_slope() -> None:

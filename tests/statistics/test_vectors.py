@@ -54,6 +54,19 @@ def test_coordinates_are_means_of_vectors_that_keep_to_the_bound(
         assert [answer.value for _, answer in found] == pytest.approx(expected, abs=1e-6 * bound)
 
 
+@pytest.mark.parametrize("bound", [0.5, 2.0, 10.0])
+def test_so_do_vectors_with_a_bound_in_l1(tmp_path: Path, bound: float) -> None:
+    rows = np.nan_to_num(TABLE.to_numpy())
+    lengths = np.maximum(np.abs(rows).sum(axis=1, keepdims=True), 1e-300)
+    kept = np.where(lengths <= bound, rows, rows * (bound / lengths) ** 2)
+    assert np.abs(kept).sum(axis=1).max() <= bound * (1 + 1e-12)
+    with opened(tmp_path, mechanism="exact", tolerance=None) as holdout:
+        found = holdout.ask(holdfast.vector_mean(["x", "y", "z"], norm="l1", bound=bound))
+        assert found["y"].question == f"coordinate_l1(2, {bound:g}, x, y, z)"
+        values = [answer.value for _, answer in found]
+        assert values == pytest.approx(kept.mean(axis=0), abs=1e-6 * bound)
+
+
 def test_columns_that_miss_values_are_refused(tmp_path: Path) -> None:
     table = pl.DataFrame({"x": [None, 0.5] * 40, "y": [0.5, 0.25] * 40})
     with opened(tmp_path, table, mechanism="exact", tolerance=None) as holdout:
@@ -115,6 +128,7 @@ def test_one_call_one_entry_intervals_together_and_repeated(tmp_path: Path) -> N
         ("vector_mean(l2, -1, x, y)", "bound"),
         ("vector_mean(l2, x, y)", "bound"),
         ("vector_mean(l7, 1, x, y)", "norm"),
+        ("coordinate_l1(3, 1, x, y)", "no coordinate 3"),
         ("vector_mean(l2, 1)", "has 0"),
         ("vector_mean(l2)", "bound"),
         ("vector_mean(l2, 1, x, x)", "once"),

@@ -433,7 +433,13 @@ QUANTILES = [
 
 
 # Statistics whose values other tests compute plainly; here engines only have to agree.
-ALSO = ["catoni(x, 900)", "coordinate(1, 3, z, k)", "coordinate(2, 3, z, k)"]
+ALSO = [
+    "catoni(x, 900)",
+    "coordinate(1, 3, z, k)",
+    "coordinate(2, 3, z, k)",
+    "coordinate_l1(1, 3, z, k)",
+    "coordinate_l1(2, 3, z, k)",
+]
 TEXTS = [*(case.question for case in CASES), *(text for text, *_ in QUANTILES)]
 
 

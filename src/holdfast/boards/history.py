@@ -109,16 +109,19 @@ def history_of(
                     better.add((name, other))
                     leaders += [name] if leaders[-1:] == [other] else []
             case ["claim", name] if line.question == spelled(metric.average(name)):
-                claimed[name] = line.request.guess or 0.0
+                claimed[name] = metric.score_of(line.request.guess or 0.0)
                 refuted |= {name} if line.status != "confirmed" else set()
                 if line.value is not None:
-                    scores[name] = Score(line.value, line.interval)
+                    value = metric.score_of(line.value)
+                    scores[name] = Score(value, metric.interval_of(line.interval))
     exact = {line.question: line for line in last}
     for name in submissions if exact else ():
         recorded = exact.get(spelled(metric.average(name)))
         if recorded is not None:
-            interval = scores.get(name, Score(None, recorded.interval)).interval
-            scores[name] = Score(recorded.value, _both(recorded.interval, interval), exact=True)
+            exactly = metric.interval_of(recorded.interval)
+            score = None if recorded.value is None else metric.score_of(recorded.value)
+            interval = scores.get(name, Score(None, exactly)).interval
+            scores[name] = Score(score, _both(exactly, interval), exact=True)
     return BoardHistory(
         submissions,
         tuple(leaders),

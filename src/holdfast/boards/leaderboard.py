@@ -44,11 +44,13 @@ _LABEL, _PREDICTION = "label", "prediction"
 class Leaderboard:
     """Labels that submissions are scored on, and a ledger that counts every look at them.
 
-    `metric` is accuracy, brier, log_loss, or mean_absolute_error or mean_squared_error with
-    `y_range`, the range of labels and predictions. `label` names the column of labels, if the table
-    has several beside the `key`. A `public` board compares submissions as they come; otherwise
-    nothing is looked at before `final`. `submissions` is how many there will be at most, if that is
-    known; claims are checked until `wrong_claims` of them were refuted.
+    `metric` is accuracy, brier, log_loss, mean_absolute_error, mean_squared_error or
+    root_mean_squared_error. Errors have `y_range`, the range of labels and predictions, or `cap`,
+    beyond which an error counts as the cap (`holdfast.sklearn.error_caps` takes it from other
+    rows); the root has a cap. `label` names the column of labels, if the table has several beside
+    the `key`. A `public` board compares submissions as they come; otherwise nothing is looked at
+    before `final`. `submissions` is how many there will be at most, if that is known; claims are
+    checked until `wrong_claims` of them were refuted.
     """
 
     def __init__(
@@ -62,6 +64,7 @@ class Leaderboard:
         public: bool = True,
         label: str | None = None,
         y_range: tuple[float, float] | None = None,
+        cap: float | None = None,
         submissions: int | None = None,
         wrong_claims: int = 3,
         confidence_level: float = 0.95,
@@ -74,7 +77,7 @@ class Leaderboard:
         bounds = None if y_range is None else bounds_pair(y_range, "y_range")
         sample = open_sample(labels)  # what cannot be scored makes no ledger
         column = _label_column(sample.types, key, label)
-        self.metric = metric_of(metric, column, sample.types[column], bounds)
+        self.metric = metric_of(metric, column, sample.types[column], bounds, cap)
         declared = BoardTerms(
             metric,
             column,
@@ -82,6 +85,7 @@ class Leaderboard:
             require.flag("public", public),
             require.integer_at_least("wrong_claims", wrong_claims, 0),
             at="",
+            cap=None if cap is None else float(cap),
         )
         self.holdout = open_holdout(
             labels,
@@ -110,7 +114,7 @@ class Leaderboard:
         board = cls.__new__(cls)
         board.holdout, board.terms, board._texts = holdout, terms, {}
         kind = holdout.schema.types[terms.label]
-        board.metric = metric_of(terms.metric, terms.label, kind, terms.y_range)
+        board.metric = metric_of(terms.metric, terms.label, kind, terms.y_range, terms.cap)
         return board
 
     def submit(
@@ -180,10 +184,18 @@ class Leaderboard:
 
         Chosen so that a claim within three standard errors is confirmed; a public number.
         """
-        low, high = self.metric.bounds
+        metric = self.metric
+        if not metric.root:
+            return self._half_width(claim)
+        square = metric.mean_of(claim)
+        return claim - math.sqrt(max(0.0, square - self._half_width(square)))
+
+    def _half_width(self, mean: float) -> float:
+        """That of a claim of the mean that is asked."""
+        low, high = map(self.metric.mean_of, self.metric.bounds)
         terms, account = self.holdout.opening.terms, self.holdout.budget.account
         level = math.log(2) + account.nats - terms.log_beta
-        error = math.sqrt(max(0.0, claim - low) * max(0.0, high - claim) / terms.rows)
+        error = math.sqrt(max(0.0, mean - low) * max(0.0, high - mean) / terms.rows)
         reach = error * (math.sqrt(2 * level) + _ROOM) + (high - low) * (level + 1) / terms.rows
         step = 10.0 ** (math.floor(math.log10(reach)) - 1)
         return math.ceil(reach / step) * step
@@ -308,10 +320,11 @@ class Leaderboard:
             history = self._history()
 
     def _check(self, column: str, team: str, claim: float) -> None:
+        mean = self.metric.mean_of(claim)
         self.holdout.check(
             self.metric.average(column),
-            guess=claim,
-            half_width=self.claim_half_width(claim),
+            guess=mean,
+            half_width=self._half_width(mean),
             why=f"{team} claims {claim:g}",
             asked_by=team,
             request_key=claim_key(column),

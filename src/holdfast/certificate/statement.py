@@ -87,6 +87,7 @@ def _of_look(look: Recorded, transcript: Transcript) -> Iterator[str]:
     if look.status in _CLAIMED:
         yield "claim_log_level"
         yield from () if look.forecast is None else ("forecast_weights",)
+        yield from () if look.adjusted is None else ("grade_log_levels", "running_adjusted_p")
     else:
         promised = kind_of(transcript.opening.mechanism["name"]).theorem
         yield from () if promised is None else (promised,)

@@ -12,6 +12,7 @@ import importlib
 import json
 import sys
 from collections.abc import Sequence
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, cast
 
 from holdfast.did_you_mean import (
@@ -33,6 +34,7 @@ _USAGE, _REFUSED, _TAMPERED = 2, 3, 4
 # file of scores is gated), and by default every 700 of them are searched, which is a tenth of its
 # start. What runs for long finds its garbage all the same.
 _GARBAGE = 300_000
+_FILE_OPTIONS = ("o", "out", "output", "file")
 
 # Which module has which command, in the order of `holdfast --help`: to start, one is enough.
 COMMANDS = {
@@ -147,7 +149,11 @@ def _explain_usage(error: Any) -> None:
         else:
             flags = [flag for each in command.params for flag in each.opts if flag[:2] == "--"]
             known = [flag.lstrip("-").replace("-", "_") for flag in flags]
-            hint, error.possibilities = option_meant(name, known, typed=True), None
+            values = _values_of(option)
+            hint = option_meant(name, known, typed=True, values=values)
+            if name in _FILE_OPTIONS and "output" not in known and command.name == "chart":
+                hint = f"the file has no option: holdfast chart NAME {[*values, 'answers.svg'][0]}"
+            error.possibilities = None
     elif hasattr(command, "commands") and context.parent is None:
         word = _command_of(sys.argv[1:])
         name = COMMANDS_ELSEWHERE.get(word) or next(iter(near_names(word, COMMANDS)), None)
@@ -163,6 +169,16 @@ def _explain_usage(error: Any) -> None:
     error.show()
     for line in filter(None, (f"holdfast: {hint}" if hint else "", getattr(command, "epilog", ""))):
         print(line, file=sys.stderr)
+
+
+def _values_of(option: str) -> list[str]:
+    """What was typed after an option, up to the next one."""
+    for place, word in enumerate(sys.argv):
+        if word == option:
+            return list(takewhile(lambda each: not each.startswith("--"), sys.argv[place + 1 :]))
+        if word.startswith(f"{option}="):
+            return [word.partition("=")[2]]
+    return []
 
 
 def exit_code(error: HoldfastError) -> int:

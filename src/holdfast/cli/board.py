@@ -39,7 +39,8 @@ def init_board(
         str,
         typer.Option(
             metavar="M",
-            help="accuracy, brier, log_loss, mean_absolute_error or mean_squared_error.",
+            help="accuracy, brier, log_loss, mean_absolute_error, mean_squared_error or "
+            "root_mean_squared_error.",
         ),
     ] = "accuracy",
     label: Annotated[
@@ -49,6 +50,10 @@ def init_board(
     y_range: Annotated[
         tuple[str, str] | None,
         typer.Option(metavar="LOW HIGH", help="For errors: where labels and predictions are."),
+    ] = None,
+    cap: Annotated[
+        str | None,
+        typer.Option(metavar="C", help="For errors instead: one beyond C counts as C."),
     ] = None,
     blind: Annotated[
         bool, typer.Option("--blind", help="Look at nothing before `board final`.")
@@ -79,6 +84,7 @@ def init_board(
         "wrong_claims": read_number("wrong_claims", wrong_claims),
         "confidence_level": read_number("confidence_level", confidence_level),
         "y_range": read_bounds(y_range),
+        "cap": read_number("cap", cap),
     }
     with warnings.catch_warnings(record=True) as noticed:
         warnings.simplefilter("always", SecondLedger)

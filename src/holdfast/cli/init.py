@@ -118,8 +118,9 @@ def introduction(holdout: Holdout, data: str, declared: Mapping[str, Any]) -> st
         whence = f"{data} itself" if train is None else f"{train}, or of {data} where it has none"
         lines.append(
             f"Check these column types, which are those of {whence}. To change one, remove the "
-            "ledger and run init again with --flag COLUMN (0 and 1 mean no and yes) or --null TEXT "
-            "(it stands for a missing value)."
+            "ledger and run init again with --flag COLUMN (0 and 1 mean no and yes), --null TEXT "
+            "(it stands for a missing value), --decimal , --thousands . (numbers such as 2.071,68) "
+            "or --date-format %d.%m.%Y."
         )
     if any(not never for never in schema.never_null.values()):
         lines.append(
@@ -188,7 +189,7 @@ def first_question(holdout: Holdout) -> str:
 def _questions(schema: Schema, names: Sequence[str]) -> Iterator[str]:
     """What can be asked of columns, by what is declared: the most telling first."""
     from holdfast.question.expression import ColumnType
-    from holdfast.question.text import identifier, string
+    from holdfast.question.text import identifier, numeral, string
 
     typed = {name: (identifier(name), schema.types[name]) for name in names}
     yield from schema.favourites
@@ -200,7 +201,9 @@ def _questions(schema: Schema, names: Sequence[str]) -> Iterator[str]:
             yield f"avg({identifier(name)})"
     for name in names:
         if name in schema.values:
-            yield f"avg({identifier(name)} = {string(schema.values[name][0])})"
+            first = schema.values[name][0]
+            constant = string(first) if isinstance(first, str) else numeral(first)
+            yield f"avg({identifier(name)} = {constant})"
     for wanted in (ColumnType.FLOAT, ColumnType.INTEGER):  # whole numbers often only name things
         for column, kind in typed.values():
             if kind is wanted:

@@ -353,9 +353,13 @@ def _verdict(findings: Sequence[Finding], passed_over: Sequence[str], subject: s
     if "signature" in passed_over:
         return (
             "The certificate follows from its own entries; who wrote them is not shown. Not looked "
-            f"at: {' and '.join(passed_over)}."
+            f"at: {_together(passed_over)}."
         )
-    return f"The {subject} is intact; not looked at: {' and '.join(passed_over)}."
+    return f"The {subject} is intact; not looked at: {_together(passed_over)}."
+
+
+def _together(words: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
 
 
 def _known_of(home: LedgerHome, data: str | None) -> tuple[str | None, str | None, str | None]:
@@ -381,7 +385,7 @@ def certificate(
         typer.Option(
             metavar="FILE", help="Where to: .html to read and print, .json to be audited alone."
         ),
-    ],
+    ] = "reuse.html",
     sign_with: _SignWith = None,
     as_json: Json = False,
 ) -> None:

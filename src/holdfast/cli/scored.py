@@ -92,8 +92,8 @@ class FileOfScores:
         name = self.called or scores.run
         if name is None:
             raise InvalidArgument(
-                f"the file {self.file!r} says of no run that it is from; say what to call the "
-                "candidate, by a name that no other one has: --as NAME."
+                f"the file {self.file!r} does not say which run it is from; name the candidate as "
+                f"no other one is named: --as {Path(self.file).stem or 'NAME'}."
             )
         return name
 

@@ -404,8 +404,9 @@ def column_values(
         without = order.keys.filter(values.is_null())
         raise InvalidArgument(
             f"{named_keys(without, 'has', 'have')} no value (missing, null or NaN) among "
-            f"{len(order.keys):,}; give one for every key, or take NULL there: missing='null' "
-            "(--missing null)."
+            f"{len(order.keys):,}; give one for every key, or say what is there: in a column "
+            "NULL, missing='null' (--missing null), of scores wrong, missing='wrong' (--missing "
+            "wrong)."
         )
     return ColumnValues(order, values)
 

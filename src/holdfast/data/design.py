@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 
-DesignValue = bool | int | str | None
+DesignValue = bool | int | float | str | None  # a float of a column with declared values
 
 MOST_CELLS = 10_000
 

@@ -31,6 +31,7 @@ __all__ = [
     "implausible_scales",
     "learn_schema",
     "learnt_from",
+    "learnt_numbers",
     "learnt_ranges",
     "learnt_schema",
     "learnt_values",
@@ -39,11 +40,12 @@ __all__ = [
 
 MOST_VALUES = 1_000
 _MOST_LEVELS = 40  # whole numbers that are counted one by one: a month, an hour
+_MOST_NUMBERS, _OFTEN = 50, 10  # different ones of a column with few, and rows of each
 _QUANTILES = (0.001, 0.999)
 _MARGIN = 0.1  # of their distance, on both sides
 RANGE_LEARNT = (
     "from the 0.1 % to the 99.9 % quantile and a tenth of that more on both sides, in round "
-    "numbers; of few whole numbers from the least to the greatest"
+    "numbers; of few whole numbers, or few numbers at all, from the least to the greatest"
 )
 
 
@@ -154,6 +156,17 @@ def _ranges(
         high = float(np.quantile(numbers, levels[1], method="higher"))
         if low < high:
             yield column, (low, high)
+
+
+def learnt_numbers(sample: Sample, columns: Iterable[str]) -> dict[str, tuple[float, ...]]:
+    """The numbers of float columns that have few different ones, and each of them often."""
+    few = {}
+    for column in columns:
+        if sample.types.get(column) is ColumnType.FLOAT:
+            numbers, rows = np.unique(finite_numbers(sample, column) + 0.0, return_counts=True)
+            if 1 < numbers.size <= _MOST_NUMBERS and rows.min() >= _OFTEN:
+                few[column] = tuple(numbers.tolist())
+    return few
 
 
 def learnt_ranges(sample: Sample, columns: Iterable[str]) -> dict[str, Range]:

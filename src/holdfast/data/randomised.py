@@ -90,7 +90,8 @@ def randomised_of(
         return None
     if arm is None:
         raise InvalidArgument(
-            f"randomised is {by!r}, and nothing says which column has the arm; name it with arm=."
+            f"randomised is {by!r}, and nothing says which column has the arm; name it with "
+            "arm= (--arm COLUMN)."
         )
     strata = tuple(sorted(set(within or ())))
     if strata and by == "coins":

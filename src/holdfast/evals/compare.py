@@ -17,12 +17,12 @@ from holdfast.evals.item_scores import ItemId, ItemScores, Wanted, item_scores
 from holdfast.evals.score_table import Frame, log_of_rows
 from holdfast.evals.submission import read
 from holdfast.question.declaring import bounds_pair
+from holdfast.statistics.metrics import UNIT
 from holdfast.theory.base.intervals import Interval
 from holdfast.wording import plural
 
 __all__ = ["RunScores", "compare", "compare_runs", "read_run", "score_names"]
 
-_UNIT = (0.0, 1.0)
 _MOST_CATEGORIES = 100
 _POWER = 0.8
 _POWER_DEVIATIONS = 0.8416212335729143  # of the normal law: 80 % are below
@@ -104,7 +104,7 @@ def compare_runs(
         )
     pairs = [(before[item], after[item]) for item in paired]
     graded = _are_graded(a, b, pairs, bounds)
-    range_ = _UNIT if bounds is None else bounds_pair(bounds)
+    range_ = UNIT if bounds is None else bounds_pair(bounds)
     statistics = _Statistics((float(range_[0]), float(range_[1])), graded, confidence_level)
     overall = statistics.difference(pairs)
     categories = _categories(a, b, by, paired)
@@ -139,7 +139,7 @@ def read_run(
     partial: bool = False,
 ) -> RunScores:
     """One of two runs; `letter` says which, where it has no name of its own."""
-    range_ = _UNIT if bounds is None else bounds
+    range_ = UNIT if bounds is None else bounds
     if isinstance(given, ItemScores):
         return RunScores(given.run or letter, given)
     if isinstance(given, str | os.PathLike):

@@ -27,6 +27,7 @@ from holdfast.question.bounds import Range
 from holdfast.question.expression import ValueKind
 from holdfast.question.parse import parse_row
 from holdfast.question.text import identifier, numeral, text_of
+from holdfast.statistics.metrics import UNIT
 from holdfast.theory.leakage.forecasts import DevResult, dev_rows_wanted
 
 if TYPE_CHECKING:
@@ -40,7 +41,6 @@ __all__ = ["EvalGate"]
 _LISTED = 8
 _LONGEST_IDENTITY = 150
 _COMPARED = ("format", "task", "filter", "scorer", "items")  # of how scores were made
-_UNIT = Range(0.0, 1.0)
 _Scales = ScoreBounds | Mapping[str, ScoreBounds]
 
 
@@ -159,7 +159,7 @@ class EvalGate:
         for scorer, range_ in self._ranges.items():
             reading = how if scorer is None else how | HowToRead(score=scorer)
             scored = self._of_scorer(scores, scorer)
-            bounds = _UNIT if range_ is None else range_
+            bounds = UNIT if range_ is None else range_
             submissions[scorer] = submission_of(
                 scored, self.holdout.rows, self.key, bounds, **reading
             )

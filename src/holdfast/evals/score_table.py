@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+from holdfast.did_you_mean import number_meant
 from holdfast.errors import InvalidArgument
 from holdfast.evals.archive import Source
 from holdfast.evals.formats import EvalLog, Scored
@@ -23,6 +24,7 @@ __all__ = ["Frame", "log_of_rows", "read_csv", "read_json_lines", "read_parquet"
 _ITEMS = ("item", "item_id", "id", "sample_id", "key")
 _EPOCH = "epoch"
 _LONGEST_SHOWN = 60
+_MOST_SHOWN = 4
 _MOST_CELLS = 5_000_000
 _LARGEST_NAMES = 64 * 2**20  # bytes, of all items together
 _NUMBER = r"[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|inf|nan)"
@@ -120,6 +122,13 @@ def log_of_rows(source: Source | Frame, rows: Sequence[Mapping[str, Any]]) -> Ev
         if name not in (item, by, _EPOCH)
         and any(isinstance(row.get(name), bool | int | float) for row in rows)
     ]
+    for name, value in () if scorers else rows[0].items():
+        meant = None if name == item else number_meant(value)
+        if meant is not None:
+            raise InvalidArgument(
+                f"{source.what} has no scores that are numbers; {name!r} holds texts such as "
+                f"{value!r}: write {meant:.10g}."
+            )
     return EvalLog(
         [
             Scored(
@@ -149,9 +158,14 @@ def _item_column(source: Source | Frame, names: Sequence[str]) -> str:
                 f"several separated by {mark!r}; write it with commas."
             )
     raise InvalidArgument(
-        f"{source.what} has no column of items ({', '.join(_ITEMS)}); name the one that has them: "
-        "key= (--key)."
+        f"{source.what} has no column of items ({', '.join(_ITEMS)}) among {_some(names)}; name "
+        "the one that has them: key= (--key), or begin the file with a line of names: item,score."
     )
+
+
+def _some(names: Sequence[str]) -> str:
+    shown = [repr(name[:_LONGEST_SHOWN]) for name in names[:_MOST_SHOWN]]
+    return ", ".join([*shown, *(["..."] if len(names) > len(shown) else [])])
 
 
 @contextmanager

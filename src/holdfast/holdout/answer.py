@@ -31,15 +31,15 @@ class Answer(float):
     """The released value. Behaves as a float; everything else is an attribute.
 
     `status` is answered, confirmed, not confirmed, shown, not shown, not tried, no promise, says
-    nothing or repeated; `bound` is what a one-sided claim is about, and `forecast` how likely a
-    gate was said to be shown; `cost` is in nats (0 for a repeat), and `bits` is the length of a
-    described question, None for others; `n` is how many rows it is about, or of a group whose size
-    is rounded the least and the most, and `missing` how many were left out of them for want of a
-    value; `left` is the budget after this answer, for more questions like it; `name` is what people
-    call the question, `number` its line of the ledger, `receipt` the hash of the entry that tells
-    it; `parts` are the looks that it follows from, if it is no look itself; `details` are its
-    bookkeeping in words. One that says nothing has no `value`: it calculates as NaN, and `float()`
-    of it is refused.
+    nothing or repeated; `bound` is what a one-sided claim is about, `forecast` how likely a gate
+    was said to be shown, and `adjusted` its adjusted p, if it was shown with a grade; `cost` is in
+    nats (0 for a repeat), and `bits` is the length of a described question, None for others; `n` is
+    how many rows it is about, or of a group whose size is rounded the least and the most, and
+    `missing` how many were left out of them for want of a value; `left` is the budget after this
+    answer, for more questions like it; `name` is what people call the question, `number` its line
+    of the ledger, `receipt` the hash of the entry that tells it; `parts` are the looks that it
+    follows from, if it is no look itself; `details` are its bookkeeping in words. One that says
+    nothing has no `value`: it calculates as NaN, and `float()` of it is refused.
     """
 
     __slots__ = ("advice", "better", "left", "name", "parts", "recorded", "repeated")
@@ -191,6 +191,12 @@ class Answer(float):
         return None if self._foreseen is None else self._foreseen[0]
 
     @property
+    def adjusted(self) -> float | None:
+        """The adjusted p that a gate with grades was shown with: the largest so far."""
+        adjusted = (each.adjusted for each in (self.recorded, *self.parts))
+        return next((each for each in adjusted if each is not None), None)
+
+    @property
     def level(self) -> float | None:
         """The level that a gate with a forecast was decided at."""
         return None if self._foreseen is None else self._foreseen[1]
@@ -249,6 +255,7 @@ class Answer(float):
             "cost": self.cost,
             "forecast": self.forecast,
             "level": self.level,
+            "adjusted": self.adjusted,
             "receipt": self.receipt,
             "assumes": self.assumes,
             "rows": self.left.terms.rows,
@@ -273,6 +280,7 @@ class Answer(float):
             self.more,
             self._known,
             None if self.forecast is None else self._forecast_text,
+            None if self.adjusted is None else f"adjusted at most {self.adjusted:.3g}",
             _TIGHTER if recorded.wants_tighter_range else None,
             recorded.outlook,
             self.advice,

@@ -197,6 +197,8 @@ def _mechanism_for(transcript: Transcript, wish: Wish) -> Mechanism:
     """The one that answers a wish without a description."""
     if wish.claim is None:
         return transcript.mechanism
+    if wish.graded and transcript.graded_gate is not None:
+        return transcript.graded_gate
     return require_claims(transcript, gated=wish.gated, forecast=wish.forecast is not None)
 
 

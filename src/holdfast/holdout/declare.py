@@ -141,8 +141,8 @@ def _wanted(desk: Desk, declared: CorrectionOptions) -> Schema:
     Prior(wanted).require_family()
     if wanted.to_dict() == schema.to_dict():
         raise InvalidArgument(
-            "nothing of this is new to the ledger; give schema=, outcomes=, segments= or planned= "
-            "that say more."
+            "nothing of this is new to the ledger; declare more: schema= (--schema FILE), "
+            "outcomes= (--outcome), segments= (--segment) or planned= (--planned)."
         )
     return wanted
 
@@ -151,6 +151,7 @@ def _proposed(desk: Desk, declared: CorrectionOptions) -> Dictionary:
     """What is added, with its stake; refused where it changes what was said."""
     transcript, wanted = desk.transcript, _wanted(desk, declared)
     before = transcript.dictionaries.declared(desk.opening.schema)
+    _require_opened_with(before, wanted)
     if not transcript.is_unasked:
         _require_added(before, wanted)
     share = declared.get("share", _default_share(desk))
@@ -193,8 +194,23 @@ def _proposed(desk: Desk, declared: CorrectionOptions) -> Dictionary:
     )
 
 
+def _require_opened_with(before: Schema, wanted: Schema) -> None:
+    """Refuse what only an opening says: tails, and which columns may miss values."""
+    nullable, again = (
+        {name for name, never in each.never_null.items() if not never} for each in (before, wanted)
+    )
+    for option, changed in (
+        ("scales", wanted.scales != before.scales),
+        ("never_null", again != nullable),
+    ):
+        if changed:
+            raise InvalidArgument(
+                f"{option} can only be declared when a ledger is opened; use another ledger."
+            )
+
+
 def _require_added(before: Schema, wanted: Schema) -> None:
-    """Refuse what would change a range, take a value away, or say what only an opening says."""
+    """Refuse what would change a range, or take a value away."""
     for name, bounds in before.bounds.items():
         if wanted.bounds[name] != bounds:
             low, high = bounds
@@ -205,16 +221,11 @@ def _require_added(before: Schema, wanted: Schema) -> None:
                 "."
             )
     for name, values in before.values.items():
-        gone = sorted(set(values) - set(wanted.values[name]))
+        gone = [each for each in values if each not in wanted.values[name]]
         if gone:
             raise InvalidArgument(
                 f"column {shortened(name)} has the value {gone[0]!r}, and questions were answered; "
                 "values can be added and not taken away. Name all of them."
-            )
-    for option in ("scales", "never_null"):
-        if getattr(wanted, option) != getattr(before, option):
-            raise InvalidArgument(
-                f"{option} can only be declared before the first answer; use another ledger."
             )
 
 

@@ -350,7 +350,8 @@ def _declared(desk: Desk, column: Column) -> Sequence[DesignValue] | None:
     if column.name in desk.table.design.columns:
         return desk.table.design.members(column.name)
     if column.name in schema.values:
-        return schema.values[column.name]
+        values = schema.values[column.name]
+        return [int(each) for each in values] if column.type is ColumnType.INTEGER else values
     if column.type is ColumnType.BOOLEAN:
         return (False, True)
     if column.type is ColumnType.INTEGER and column.name in schema.bounds:
@@ -440,6 +441,12 @@ def _require_discoverable(desk: Desk, call: TableCall, columns: Sequence[Column]
             "discover= needs described answers, and this ledger has none; open one with "
             "described='exact', or name the groups with values=, design= or train=. Nothing was "
             "spent."
+        )
+    number = next((each for each in columns if each.type not in _ANY_MEMBER), None)
+    if number is not None:
+        raise InvalidQuestion(
+            f"by={number.name!r} is {number.type}, and its groups are the declared values; ask "
+            "without discover=. Nothing was spent."
         )
     anyone = of_group(call, desk.table, columns, [_ANY_MEMBER[each.type] for each in columns])
     if not is_describable(desk, anyone):

@@ -43,9 +43,10 @@ class Guess:
     """What the analyst guesses: a number for each question, every part from other rows, or nothing.
 
     With a `side` the number is a bound that is claimed, and what is `gated` is to be shown beyond
-    it; `differing` is the share of rows that are said to differ, and `forecast` what is said of how
-    likely it is to be shown. Where no half-width is named, `likely` are those of each place, if one
-    is chosen there. Read once: a table to guess from is opened once, whatever it is used for.
+    it, perhaps `graded`; `differing` is the share of rows that are said to differ, and `forecast`
+    what is said of how likely it is to be shown. Where no half-width is named, `likely` are those
+    of each place, if one is chosen there. Read once: a table to guess from is opened once, whatever
+    it is used for.
     """
 
     numbers: tuple[float, ...] | None = None
@@ -54,6 +55,7 @@ class Guess:
     gated: bool = False
     differing: float | None = None
     forecast: ForecastGrounds | None = None
+    graded: bool = False
     likely: tuple[LikelyWidth | None, ...] = ()
 
     @property

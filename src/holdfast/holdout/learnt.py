@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from holdfast.data.learning import (
     RANGE_LEARNT,
+    learnt_numbers,
     learnt_ranges,
     learnt_values,
     require_ranges_fit,
@@ -19,6 +20,7 @@ from holdfast.data.learning import (
 from holdfast.data.sample import Sample
 from holdfast.prior.column_weights import Columns
 from holdfast.prior.literals import Class
+from holdfast.question.bounds import Range
 from holdfast.question.columns import FROM_TRAINING, Schema
 from holdfast.question.expression import ColumnType, ValueKind
 from holdfast.question.text import identifier
@@ -43,11 +45,16 @@ def schema_learnt_from(
     numbers = [
         name
         for name, kind in declared.types.items()
-        if kind.kind is ValueKind.NUMBER and name not in declared.scales and name not in public
+        if kind.kind is ValueKind.NUMBER
+        and not any(
+            name in known for known in (public, declared.scales, declared.bounds, declared.values)
+        )
     ]
     values = learnt_values(training, [name for name in text if name not in declared.values])
-    ranges = learnt_ranges(training, [name for name in numbers if name not in declared.bounds])
-    schema = declared.learn(values, ranges)
+    few = learnt_numbers(training, numbers)
+    ranges = learnt_ranges(training, [name for name in numbers if name not in few])
+    ends = {name: Range(each[0], each[-1]) for name, each in few.items()}
+    schema = declared.learn({**values, **few}, {**ranges, **ends})
     said = (schema.outcomes, schema.segments, schema.planned, schema.favourites)
     if not family or any(said):
         return schema
@@ -57,10 +64,13 @@ def schema_learnt_from(
 def proposed_family(known: Schema, public: Collection[str] = ()) -> tuple[list[str], list[str]]:
     """What could be measured, and what it could be cut by; nothing, where either is missing."""
     places = {name: each for name, each in Columns(known).places.items() if name not in public}
-    of_class = {
-        wanted: [name for name, place in places.items() if place.of is wanted] for wanted in Class
-    }
-    outcomes = [*of_class[Class.FLAG], *of_class[Class.RANGE]][:_MOST_OUTCOMES]
+    flags = [name for name, place in places.items() if place.of is Class.FLAG]
+    numbers = [
+        name
+        for name, place in places.items()
+        if place.of is Class.RANGE or (place.of is Class.LEVEL and place.values)
+    ]
+    outcomes = [*flags, *numbers][:_MOST_OUTCOMES]
     segments = [
         name
         for name, place in places.items()

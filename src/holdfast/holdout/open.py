@@ -13,6 +13,7 @@ from typing import Any, Unpack
 from holdfast import require
 from holdfast.data.design import design_of
 from holdfast.data.files import AS_USUAL, TableForm, is_path, table_form
+from holdfast.data.fingerprint import fingerprint
 from holdfast.data.keys import key_order
 from holdfast.data.learning import implausible_scales, learnt_from
 from holdfast.data.overlap import RowContents
@@ -31,7 +32,7 @@ from holdfast.data.values import columns_with_missing
 from holdfast.errors import ImplausibleScale, InvalidArgument, SecondLedger
 from holdfast.guessers.guesser import guessers_of
 from holdfast.holdout.batch import require_claims
-from holdfast.holdout.declare import ADDED_LATER, declare_more
+from holdfast.holdout.declare import ADDED_LATER, cost_of_declaring, declare_more
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.guess import other_rows, require_others, training_rows
 from holdfast.holdout.holdout import TIMEOUT, Holdout
@@ -182,7 +183,8 @@ def open(
     declared: the values of text columns, ranges of numbers, and from these what is measured and
     cut by; it writes that down (`learnt`), and depends on neither beside that. `split`, such as
     0.5, is the part of the rows of `data` that is put aside as such rows (`train` of the holdout),
-    by their content: the same in every process; the ledger has a default name then.
+    by their content: the same in every process; the ledger has a default name then, and with
+    `train`, too.
     """
     given: dict[str, Any] = dict(declared)
     if split is not None:
@@ -216,7 +218,7 @@ def open(
     )
     guessers = guessers_of(guesser, with_training=train is not None)
     divide = None if split is None else _dividing(split, data, table, train, declarations)
-    home = _home(data, name, ledger, secret, divide)
+    home = _home(data, name, ledger, secret, _named_by(train, declarations.form, divide))
     fresh = not home.is_there()
     made = _made(home, declarations, data, table, train, timeout, divide) if fresh else None
     store = Store.open(home)
@@ -269,17 +271,31 @@ def _home(
     name: str | None,
     ledger: str | Path | None,
     secret: str | Path | None,
-    divide: Callable[[], Rows] | None,
+    public_name: Callable[[], str | None],
 ) -> LedgerHome:
     if ledger is not None:
         return home_of(ledger, secret)
     if name is None and is_path(data):
         name = Path(data).stem.strip("*") or None
-    if name is None and divide is not None:
-        name = divide().part_name
+    name = name or public_name()
     if name is None:
         raise InvalidArgument("open needs a name= or a ledger=: where its record is kept.")
     return home_of(require.file("name", f"{name}.ledger"), secret)
+
+
+def _named_by(
+    train: Any, form: TableForm, divide: Callable[[], Rows] | None
+) -> Callable[[], str | None]:
+    """A default name by the content of rows that are not protected: it tells of no others."""
+
+    def name() -> str | None:
+        if divide is not None:
+            return divide().part_name
+        if train is None:
+            return None
+        return f"table-{fingerprint(training_rows(train, KnownTable(form)))[:8]}"
+
+    return name
 
 
 @dataclass(frozen=True, slots=True)
@@ -575,12 +591,15 @@ def _corrected(
     desk: Desk, request: _OpenRequest, sample: Sample, differing: Mapping[str, object]
 ) -> None:
     """Enter what is said otherwise: another plan, and what is declared of columns."""
+    families: dict[str, Any] = dict(request.families)
+    adds = bool(differing.keys() & set(ADDED_LATER))
+    if adds:
+        cost_of_declaring(desk, schema=request.schema, **families)  # refused before any is entered
     if differing.keys() & set(_REPLANNED):
         before = desk.opening
         planned = _opening(desk.store.home, _completed(request, before), sample, None, before)
         desk.plan_anew(planned)
-    if differing.keys() & set(ADDED_LATER):
-        families: dict[str, Any] = dict(request.families)
+    if adds:
         declare_more(desk, schema=request.schema, **families)
 
 

@@ -85,6 +85,16 @@ class _Expecting(TypedDict, total=False):
     ]
 
 
+class _Grading(TypedDict, total=False):
+    grades: Annotated[
+        bool,
+        VerbOption(
+            "Of a gate: tell with `shown` how strongly, as the largest adjusted p so far. It "
+            "costs a little more."
+        ),
+    ]
+
+
 class _DevCounts(TypedDict, total=False):
     dev: Annotated[
         Sequence[int] | None,
@@ -164,7 +174,7 @@ class CheckSent(_Restricting, _Judging, _Claiming, _Width, _Keeping, AcceptOptio
     """Options of a check that is sent to a service."""
 
 
-class GateSent(_Restricting, _Claiming, _Expecting, _DevCounts, _Keeping):
+class GateSent(_Restricting, _Claiming, _Expecting, _Grading, _DevCounts, _Keeping):
     """Options of a gate that is sent to a service."""
 
 
@@ -172,7 +182,7 @@ class BatchSent(_Width, _Keeping, AcceptOption):
     """Options of several questions that are sent to a service together."""
 
 
-class CostOptions(_Restricting, _Judging, _Claiming, _Expecting, _DevCounts, _Width):
+class CostOptions(_Restricting, _Judging, _Claiming, _Expecting, _Grading, _DevCounts, _Width):
     """Options of what a question would cost."""
 
 
@@ -196,7 +206,9 @@ class CheckOptions(_Restricting, _Judging, _Claiming, _Width, _Keeping, _Differi
     """Options of a check."""
 
 
-class GateOptions(_Restricting, _Claiming, _Expecting, _DevGiven, _Keeping, _Differing, _Signing):
+class GateOptions(
+    _Restricting, _Claiming, _Expecting, _Grading, _DevGiven, _Keeping, _Differing, _Signing
+):
     """Options of a gate."""
 
 

@@ -419,17 +419,24 @@ class ClaimGrounds:
     """What is public about claims of a question: how it is answered instead, and its spread.
 
     `described` finds the question by its description, once it is needed; `moment` is a guess of
-    the second moment, and `forecast` what a gate's forecast rests on.
+    the second moment, `forecast` what a gate's forecast rests on, and one is perhaps `graded`.
     """
 
     gated: bool = False
     described: Callable[[], DescribedQuestion | DescribedParts | None] = lambda: None
     moment: float | None = None
     forecast: ForecastGrounds | None = None
+    graded: bool = False
 
     def of(self, wish: Wish) -> Wish:
         """A claim of a part, on these grounds."""
-        return replace(wish, gated=self.gated, moment=self.moment, forecast=self.forecast)
+        return replace(
+            wish,
+            gated=self.gated,
+            moment=self.moment,
+            forecast=self.forecast,
+            graded=self.graded,
+        )
 
 
 def claim_grounds(desk: Desk, question: Bound, guess: Guess) -> ClaimGrounds:
@@ -437,7 +444,8 @@ def claim_grounds(desk: Desk, question: Bound, guess: Guess) -> ClaimGrounds:
     if guess.verb == "ask":
         return ClaimGrounds()
     moment = known_moment(desk, question, guess)
-    return ClaimGrounds(guess.gated, partial(ruled, desk, question), moment, guess.forecast)
+    described = partial(ruled, desk, question)
+    return ClaimGrounds(guess.gated, described, moment, guess.forecast, guess.graded)
 
 
 def known_moment(desk: Desk, question: Bound, guess: Guess) -> float | None:

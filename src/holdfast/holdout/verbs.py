@@ -226,6 +226,7 @@ class Verbs:
             guess_of(rows, guess, at_most, at_least),
             gated=gate,
             forecast=forecast_grounds(options, gated=gate),
+            graded=gate and require.flag("grades", options.get("grades", False)),
         )
         question = self._worded(question, options, by)
         with self._desk.store.guard:
@@ -361,12 +362,18 @@ class Verbs:
         A forecast shows more: `dev` is how a difference came out on other rows (how many of them
         better, how many worse, and how many in all; or the scores of both, in order or by item),
         none of which may be protected, and `expect` how likely you think it is to be shown. With
-        `skip_below` what is forecast to be less likely is "not tried", and nothing is charged. The
-        other options are those of `ask`.
+        `skip_below` what is forecast to be less likely is "not tried", and nothing is charged.
+
+        With `grades` *shown* is told with an adjusted p, for up to 1.9 nats more: a fiftieth or a
+        fifth of the ledger's failure probability, or all of it; the largest so far. That some false
+        claim is told with such a number, or less, has at most that probability. The other options
+        are those of `ask`.
         """
         require_unprotected(self._desk, options.get("dev"))
         forecast = forecast_grounds(options, gated=True)
-        guess = replace(self._claim("gate", question, None, options), gated=True, forecast=forecast)
+        graded = require.flag("grades", options.get("grades", False))
+        claim = self._claim("gate", question, None, options)
+        guess = replace(claim, gated=True, forecast=forecast, graded=graded)
         worded = self._worded(question, options)
         single = one_answer_of(bound_to(self._desk, worded, knowing(self._desk, None)))
         guess = on_side_of_claim(guess, single)

@@ -445,6 +445,7 @@ def _wish_of(reserved: Asked, statistic: Statistic, terms: Terms) -> Wish:
         follows=reserved.follows,
         moment=moment,
         forecast=ForecastGrounds.of_offer(offer),
+        graded="grades" in (offer.extra or {}),
     )
 
 

@@ -80,7 +80,7 @@ def whole(
     implied = {"implied": refuted} if status == "confirmed" and refuted else {}
     return {
         **implied,
-        **(_description(followed.looks) if request.verb == "ask" else {}),
+        **(_description(question, followed.looks) if request.verb == "ask" else {}),
         **({"planned": True} if _are_planned(followed.looks) else {}),
         "status": status,
         "value": None if silent else middle if joined.value is None else joined.value,
@@ -96,12 +96,14 @@ def _are_planned(looks: Sequence[Recorded]) -> bool:
     return bool(looks) and all(each.planned for each in looks)
 
 
-def _description(looks: Sequence[Recorded]) -> dict[str, Any]:
-    """The length of what only descriptions answer; of one look, the rows that it is about, too."""
+def _description(question: Bound, looks: Sequence[Recorded]) -> dict[str, Any]:
+    """The length of what only descriptions answer, and the rows that it is about: those of one
+    look, or of questions that are named because they are about the same rows."""
     lengths = [each.bits for each in looks if each.bits is not None]
     if not 0 < len(lengths) == len(looks):
         return {}
-    return {"bits": max(lengths), **rows_about(looks)}
+    are_same = hasattr(getattr(question, "question", question), "described_by")
+    return {"bits": max(lengths), **rows_about(looks[:1] if are_same else looks)}
 
 
 def rows_about(looks: Sequence[Recorded]) -> dict[str, Any]:

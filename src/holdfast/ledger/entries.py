@@ -241,7 +241,8 @@ class Recorded:
     its search; `symbols` are what crossed the door for its `event`. `reach` is how far from the
     sample's value the test of a claim may reach, `profile` its concentration, where that is not a
     mean's, `alike` whether a claim's test is one for rows that are alike, `forecast` how likely a
-    gate was said to be shown, if it was, and its level.
+    gate was said to be shown, if it was, and its level, `adjusted` the adjusted p of one that was
+    shown with a grade.
     """
 
     number: int | None
@@ -275,6 +276,7 @@ class Recorded:
     event: str | None = None
     symbols: Symbols | None = None
     forecast: tuple[float, float] | None = None
+    adjusted: float | None = None
     known: tuple[int, ...] = ()
     contradict: bool = False
 
@@ -618,6 +620,7 @@ def recorded(
         event=None if offer.bits is None else extra.get("event"),
         symbols=tuple(symbol) if isinstance(symbol, list | tuple) else None,
         forecast=offer.forecast,
+        adjusted=release.adjusted,
     )
 
 

@@ -37,6 +37,7 @@ class Rows:
     known: Whereabouts | None = None
     digests: ColumnDigests | None = None
     divided: DividedTable | None = None
+    whole: ColumnDigests | None = None  # of the table that was divided
 
     @classmethod
     def of_data(cls, data: Any, table: str | None, expected: KnownTable) -> Rows:
@@ -71,8 +72,9 @@ class Rows:
         table = open_sample(data, known=known)
         require_flags(table.types, known.form.flags)
         divided = put_aside(table, part, by)
-        digests = ColumnDigests(divided.hold.types)
-        return cls(divided.hold, _source(data), None, digests=digests, divided=divided)
+        digests, whole = ColumnDigests(divided.hold.types), ColumnDigests(table.types)
+        fingerprint(table, whole.add)
+        return cls(divided.hold, _source(data), None, None, digests, divided, whole)
 
     @classmethod
     def of_ledger(cls, store: Store, opening: Opening, data: Any, table: str | None) -> Rows:
@@ -107,8 +109,12 @@ class Rows:
 
     @property
     def columns(self) -> frozenset[str]:
-        """Digests of single columns, from the scan of the fingerprint, for a new ledger."""
-        return self.digests.found() if self.digests is not None and self.content else frozenset()
+        """Digests of single columns, from the scan of the fingerprint, for a new ledger.
+
+        Of a divided table those of all its rows are there, too: another part of it has these rows.
+        """
+        own = self.digests.found() if self.digests is not None and self.content else frozenset()
+        return own if self.whole is None else own | self.whole.found()
 
     @property
     def files(self) -> tuple[FileStamp, ...]:

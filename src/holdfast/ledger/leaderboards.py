@@ -22,7 +22,7 @@ BOARDING = frozenset({_BOARD, _TURNED_AWAY})
 
 @dataclass(frozen=True, slots=True)
 class BoardTerms:
-    """Terms of a leaderboard: the metric, the column of labels and their range.
+    """Terms of a leaderboard: the metric, the column of labels, their range or the cap of errors.
 
     With `public` every submission is compared with the leader as it arrives, and its claim checked,
     until `wrong_claims` were refuted; without, nothing is looked at before the end.
@@ -34,16 +34,18 @@ class BoardTerms:
     public: bool
     wrong_claims: int
     at: str
+    cap: float | None = None
 
     @property
     def said(self) -> tuple[object, ...]:
         """Declaration that must be repeated by whoever opens it again."""
-        return (self.metric, self.label, self.y_range, self.public, self.wrong_claims)
+        return (self.metric, self.label, self.y_range, self.public, self.wrong_claims, self.cap)
 
     def __str__(self) -> str:
         y_range = "" if self.y_range is None else " in [{:g}, {:g}]".format(*self.y_range)
+        cap = "" if self.cap is None else f", errors capped at {self.cap:g}"
         when = "as they come" if self.public else "at the end alone"
-        return f"{self.metric} of {self.label}{y_range}, looked at {when}, declared {self.at}"
+        return f"{self.metric} of {self.label}{y_range}{cap}, looked at {when}, declared {self.at}"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
@@ -57,9 +59,9 @@ class BoardTerms:
     @classmethod
     def read(cls, body: Mapping[str, Any]) -> BoardTerms:
         """Terms read from an entry."""
-        plain = {name: body[name] for name in cls.__slots__}
+        plain = {name: body[name] for name in cls.__slots__ if name != "cap"}
         y_range = None if body["y_range"] is None else bounds_pair(body["y_range"])
-        return cls(**{**plain, "y_range": y_range})
+        return cls(**{**plain, "y_range": y_range, "cap": body.get("cap")})
 
 
 @dataclass(frozen=True, slots=True)

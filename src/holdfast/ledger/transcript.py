@@ -49,6 +49,7 @@ from holdfast.mechanisms.catalogue import built, claiming
 from holdfast.mechanisms.claims import CHECKS, GATES
 from holdfast.mechanisms.described import DESCRIBED
 from holdfast.mechanisms.forecast_gates import FORECAST_GATES
+from holdfast.mechanisms.graded_gates import GRADED_GATES
 from holdfast.mechanisms.mechanism import Answered, Checker, Mechanism, Symbol, Wish
 from holdfast.mechanisms.terms import Account, Terms
 from holdfast.statistics.description import columns_read
@@ -237,6 +238,7 @@ class Transcript:
         self.checker: Checker | None = None  # what checks guesses, if anything does
         self.gate: Checker | None = None  # what gates, likewise
         self.forecast_gate: Checker | None = None  # what gates with a forecast
+        self.graded_gate: Checker | None = None  # what gates with grades
         self.describing: Mechanism | None = None  # what answers described questions, if anything
         self.attached = Attachments()
         self.dictionaries = Dictionaries()
@@ -445,7 +447,7 @@ class Transcript:
     @property
     def mechanisms(self) -> Mapping[str, Mechanism]:
         """Mechanisms that may have written to this ledger, by the names it calls them."""
-        claims = (self.checker, self.gate, self.forecast_gate)
+        claims = (self.checker, self.gate, self.forecast_gate, self.graded_gate)
         mechanisms = (self.mechanism, *claims, self.describing)
         last = last_to_answer(self.account, self.mechanism)
         every = (*mechanisms, *self.dictionaries.mechanisms, last)
@@ -528,6 +530,7 @@ class Transcript:
         self.checker = claiming(opening.mechanism, opening.terms, CHECKS)
         self.gate = claiming(opening.mechanism, opening.terms, GATES)
         self.forecast_gate = claiming(opening.mechanism, opening.terms, FORECAST_GATES)
+        self.graded_gate = claiming(opening.mechanism, opening.terms, GRADED_GATES)
         self.mechanism = built(opening.mechanism, opening.terms)
         self.describing = DESCRIBED if opening.terms.describes else None
 

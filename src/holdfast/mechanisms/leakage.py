@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast.data.sample import Sample
 from holdfast.errors import BudgetExhausted, Refused, Shortfall, ToleranceTooTight
+from holdfast.mechanisms.laws.laplace import LAPLACE
 from holdfast.mechanisms.laws.law import Grid, Law, grid_within
 from holdfast.mechanisms.laws.normal import NORMAL
 from holdfast.mechanisms.laws.uniform import NO_NOISE, UNIFORM
@@ -60,6 +61,7 @@ from holdfast.theory.leakage.equal_width import most_asks, most_roundings
 from holdfast.theory.leakage.release import RESOLUTION, discrete_uniform_for
 from holdfast.theory.leakage.vector_release import (
     vector_gaussian_log_charge,
+    vector_laplace_log_charge,
     vector_mean_radius,
     vector_uniform_log_charge,
 )
@@ -204,8 +206,8 @@ def _most_scales(eta: float, log_tau: float) -> float:
 
 # Questions of one batch that are the coordinates of one bounded vector, and its ball.
 #
-# Two batches are: coordinates of a declared vector with an l2 bound, and conditions of which no
-# two hold in one row, as the bins of a histogram. Which they are is seen from their texts alone.
+# Two batches are: coordinates of a declared vector with a bound in l1 or l2, and conditions of
+# which no two hold in one row, as the bins of a histogram: their texts alone say it.
 
 
 _MOST_COORDINATES = 256  # questions; of more, every pair would have to be looked at
@@ -213,16 +215,26 @@ _ROUNDED = 1 + 2.0**-40  # what doubles may make longer of a vector
 
 
 class VectorShape(NamedTuple):
-    """The set that the vectors of all rows are in, as parts of the range of one coordinate."""
+    """The set that the vectors of all rows are in, as parts of the range of one coordinate.
+
+    Its diameters are in the l2 norm and in the l1 norm.
+    """
 
     dimension: int
     diameter: float
     spread: float
+    l1_diameter: float
 
-    def radius(self, rows: int, log_p: float) -> float:
-        """Radius (l2) of the sample's vector around the truth, with the rows' rounding."""
-        exact = vector_mean_radius(rows, self.diameter, self.spread, min(0.0, log_p))
-        return round_up(exact * _ROUNDED + math.sqrt(self.dimension) * GRID_ERROR)
+    def radius(self, rows: int, log_p: float, law: Law) -> float:
+        """Radius of the sample's vector around the truth, with the rows' rounding; in the norm that
+        the noise is charged by: l1 for Laplace noise, l2 for others."""
+        root = math.sqrt(self.dimension)
+        if law == LAPLACE:
+            size, spread, roundings = self.l1_diameter, self.spread * root, float(self.dimension)
+        else:
+            size, spread, roundings = self.diameter, self.spread, root
+        exact = vector_mean_radius(rows, size, spread, min(0.0, log_p))
+        return round_up(exact * _ROUNDED + roundings * GRID_ERROR)
 
 
 def shape_of(questions: Sequence[Statistic]) -> VectorShape | None:
@@ -231,17 +243,18 @@ def shape_of(questions: Sequence[Statistic]) -> VectorShape | None:
     if not 2 <= d <= _MOST_COORDINATES:
         return None
     if _is_one_vector(questions):
-        return VectorShape(d, 1.0, 0.5)  # the range is from -bound to bound
+        first = questions[0]  # the range is from -bound to bound
+        in_l1 = isinstance(first, Coordinate) and first.norm == "l1"
+        return VectorShape(d, 1.0, 0.5, 1.0 if in_l1 else round_up(math.sqrt(d)))
     if _exclude_each_other(questions):
-        return VectorShape(d, math.sqrt(2.0), math.sqrt(1 - 1 / d))
+        return VectorShape(d, math.sqrt(2.0), math.sqrt(1 - 1 / d), 2.0)
     return None
 
 
 def _is_one_vector(questions: Sequence[Statistic]) -> bool:
     first = questions[0]
     return isinstance(first, Coordinate) and all(
-        isinstance(each, Coordinate) and (each.vector, each.bound) == (first.vector, first.bound)
-        for each in questions
+        isinstance(each, Coordinate) and each.of_vector == first.of_vector for each in questions
     )
 
 
@@ -260,9 +273,13 @@ def _exclude_each_other(questions: Sequence[Statistic]) -> bool:
 def joint_log_charge(law: Law, d: int, radius: float, grid: Grid) -> float | None:
     """ln kappa of one release of a vector in a ball of this radius; None: the law has no theorem.
 
-    Gaussian noise is rounded to cells after it was added, as the sample's value was before.
+    Gaussian noise is rounded to cells after it was added, as the sample's value was before; Laplace
+    noise is a whole number of cells, and a sum over cells is below the integral with a cell more in
+    each coordinate, half of it the rounding of the sample's value.
     """
     cells = round_up(radius * grid.cells)
+    if law == LAPLACE:
+        return vector_laplace_log_charge(d, round_up((cells + d) / grid.scale))
     if law == UNIFORM and grid.reach is not None:
         return vector_uniform_log_charge(d, cells, grid.reach)
     if law == NORMAL:
@@ -286,6 +303,7 @@ class Leakage:
     name: str
     law: Law
     calibration: Calibration | None = None
+    jointly: bool = True  # whether a batch that is one vector may be charged as one
 
     @property
     def tail(self) -> float:
@@ -298,7 +316,7 @@ class Leakage:
             self._offer(terms, account, wish, position)
             for position, wish in enumerate(wishes, start=1)
         ]
-        if self.calibration is not None or not terms.independent:
+        if self.calibration is not None or not terms.independent or not self.jointly:
             return apart
         return _cheaper(apart, as_one_vector(self.law, terms, account, wishes, apart))
 
@@ -419,7 +437,7 @@ def as_one_vector(
     if radius >= tolerance:
         return []
     grid = grid_within(law, Fraction(tolerance) - Fraction(radius), log_tail)
-    ball = shape.radius(terms.rows, log_ball)
+    ball = shape.radius(terms.rows, log_ball, law)
     charge = joint_log_charge(law, d, ball, grid)
     if charge is None:
         return []

@@ -158,9 +158,9 @@ class Wish:
     same cost. `stated` tells that the claim is the analyst's own, and not a way to ask, which has
     to be answered; `gated`, that it is to be shown. A wish that `follows` a claim that was not
     confirmed asks what is true instead. `moment` is a public guess of the second moment of what a
-    claim is about, in units where its range is [-1, 1]; `forecast` what a gate's forecast rests on.
-    `keyless` tells that the question reads
-    nothing that was made for single keys, so that the ledger's key does not make rows unlike.
+    claim is about, in units where its range is [-1, 1]; `forecast` what a gate's forecast rests on,
+    and `graded` that a gate is told with its grade. `keyless` tells that the question reads nothing
+    that was made for single keys, so that the ledger's key does not make rows unlike.
     """
 
     question: Statistic
@@ -175,6 +175,7 @@ class Wish:
     moment: float | None = None
     keyless: bool = False
     forecast: ForecastGrounds | None = None
+    graded: bool = False
 
     def of_alike_rows(self, terms: Terms) -> bool:
         """Whether the rows are alike for its question."""
@@ -269,7 +270,8 @@ class Release:
 
     `value` is None where nothing is said. `rows` are, for a described answer, the least and the
     greatest number of rows that it may be about, and `missing` of those left out of them. `member`
-    is the candidate of a search that the symbol names.
+    is the candidate of a search that the symbol names. `adjusted` is the adjusted p of a gate that
+    was shown with a grade: the largest so far.
     """
 
     number: int
@@ -280,6 +282,7 @@ class Release:
     rows: tuple[int, int] | None = None
     missing: tuple[int, int] = (0, 0)
     member: str | None = None
+    adjusted: float | None = None
 
     @property
     def told(self) -> float:

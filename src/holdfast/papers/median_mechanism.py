@@ -9,7 +9,8 @@ at most log2 of the weight of the space to the weight of that histogram surprise
 
 With `weights="histograms"` all histograms weigh the same; "sequences" counts the s-point sequences
 behind each, as printed. These are enumerated, which is for the smallest domains only. With "volume"
-the space is all distributions on the domain, sampled (`guessers.volume`).
+the space is all distributions on the domain, sampled; left out, what can be enumerated is, and
+other domains are sampled.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,8 +64,10 @@ __all__ = [
 # many moves. No interval rests on it: a worse median means more surprises, and nothing else.
 
 
-MOST_SAMPLED_CELLS = 256
+MOST_SAMPLED_CELLS = 2**16
 _MOVES = 8  # of each point for each cell, after points were removed
+_MOST_MOVES = _MOVES * 512  # of a point: on larger domains not every cell is moved every time
+_MOST_NUMBERS = 2**24  # of all points together
 _VOLUME_ROUNDING = 1e-12
 
 
@@ -115,8 +118,9 @@ class DistributionSpace:
         rng = np.random.default_rng(int.from_bytes(blake2b(address).digest(), "big"))
         chosen = rng.integers(0, len(start), len(self.points))
         points = start[chosen]
-        for _ in range(_MOVES * self.domain.size):
-            points = _shifted(points, self.questions, self.ends, rng)
+        values = points @ self.questions.T
+        for _ in range(min(_MOST_MOVES, _MOVES * self.domain.size)):
+            _shift(points, values, self.questions, self.ends, rng)
         return replace(self, points=points)
 
     def _anywhere(self) -> Array:
@@ -151,15 +155,16 @@ def _cells(face: Face) -> Array:
     return np.broadcast_to(face.values, face.shape).ravel()
 
 
-def _shifted(points: Array, questions: Array, ends: Array, rng: np.random.Generator) -> Array:
-    """Every point after mass was moved between two of its cells, as far as it may be."""
+def _shift(
+    points: Array, values: Array, questions: Array, ends: Array, rng: np.random.Generator
+) -> None:
+    """Moves mass between two cells of every point, as far as it may be; `values` follow."""
     many, cells = points.shape
     rows = np.arange(many)
     sources, targets = _pairs(many, cells, rng)
-    least, most = -points[rows, targets], points[rows, sources].copy()
+    least, most = -points[rows, targets], points[rows, sources]
+    slopes = (questions[:, targets] - questions[:, sources]).T
     if len(questions):
-        slopes = (questions[:, targets] - questions[:, sources]).T
-        values = points @ questions.T
         with np.errstate(divide="ignore", invalid="ignore"):
             to_low, to_high = (ends[:, 0] - values) / slopes, (ends[:, 1] - values) / slopes
         flat = slopes == 0.0
@@ -169,10 +174,9 @@ def _shifted(points: Array, questions: Array, ends: Array, rng: np.random.Genera
     # A point on the edge, by rounding a little outside, stays where it is.
     least, most = np.minimum(least, 0.0), np.maximum(most, 0.0)
     step = least + (most - least) * rng.random(many)
-    moved = points.copy()
-    moved[rows, sources] -= step
-    moved[rows, targets] += step
-    return np.maximum(moved, 0.0)
+    points[rows, sources] = np.maximum(points[rows, sources] - step, 0.0)
+    points[rows, targets] = np.maximum(points[rows, targets] + step, 0.0)
+    values += step[:, None] * slopes
 
 
 def _pairs(
@@ -186,7 +190,8 @@ def _pairs(
 MOST_HISTOGRAMS = 2**20
 # Averages over histograms are rounded; a histogram is removed when it is out by more than that.
 _ROUNDING = 1e-12
-_EXCESS = 0.1  # beyond a half, what may be on one side of a sampled median
+_EXCESS = 0.1  # beyond a half, what may be on one side of a sampled median; large domains have more
+_Weights = Literal["histograms", "sequences", "volume"]
 
 _Space: TypeAlias = "VersionSpace | DistributionSpace"
 
@@ -231,25 +236,22 @@ class MedianMechanism:
     """Guesses from all histograms on the domain of these columns that agree with the answers.
 
     `accuracy` is eta: surprises are bounded while the tolerance less the radius is at least that
-    (by default half the tolerance). With `printed` the lecture's own parameters are used. With
-    `weights="volume"` there are so many points that all medians have at most 0.6 of the volume on
-    either side except with probability `failure`, were they drawn independently.
+    (by default half the tolerance). With `printed` the lecture's own parameters are used. What
+    cannot be enumerated is sampled, unless `weights` says otherwise (`weights="volume"`): there are
+    so many points that all medians have at most 0.6 of the volume on either side (`excess` says how
+    much more on large domains) except with probability `failure`, were they drawn independently.
     """
 
     columns: Mapping[str, DeclaredValues] | None = None
     accuracy: float | None = None
-    weights: Literal["histograms", "sequences", "volume"] = "histograms"
+    weights: _Weights | None = None
     printed: bool = False
     failure: float = 0.01
 
     def __post_init__(self) -> None:
-        require.one_of("weights", ("histograms", "sequences", "volume"), self.weights)
+        if self.weights is not None:
+            require.one_of("weights", get_args(_Weights), self.weights)
         require.probability("failure", self.failure)
-        if self.printed and self.weights == "volume":
-            raise InvalidArgument(
-                "the printed parameters are about histograms; leave out one of printed= and "
-                "weights='volume'."
-            )
         if self.accuracy is not None:
             require.between("accuracy", self.accuracy, 0.0, 1.0, open_low=True)
             if self.printed:
@@ -273,27 +275,35 @@ class MedianMechanism:
         return terms.half_width / 2 if self.accuracy is None else self.accuracy
 
     def start(self, grounds: Grounds) -> VersionSpace | DistributionSpace:
-        if self.weights == "volume":
-            return self._sampled(grounds)
-        domain = domain_of(grounds.table, self.columns, MOST_HISTOGRAMS)
+        domain = domain_of(grounds.table, self.columns, MOST_SAMPLED_CELLS)
         space = self.parameters(grounds, domain.size)
         count = math.comb(space.points + domain.size - 1, domain.size - 1)
-        if count > MOST_HISTOGRAMS:
+        too_many = count > MOST_HISTOGRAMS
+        if self.weights == "volume" or (self.weights is None and too_many):
+            alpha = space.alpha if self.printed else self._accuracy(grounds.terms)
+            return all_distributions(
+                domain, self.samples(grounds.terms, domain.size), alpha, grounds.secret
+            )
+        if too_many:
             raise InvalidArgument(
-                f"there are {count:.3g} histograms of {space.points:,} points on {domain.size:,} "
-                f"cells; at most {MOST_HISTOGRAMS:,} can be enumerated. Declare a smaller domain "
-                "or a larger accuracy=, sample them with weights='volume', or use multiplicative "
-                "weights."
+                f"there are 2^{count.bit_length() - 1} histograms of {space.points:,} points on "
+                f"{domain.size:,} cells; at most {MOST_HISTOGRAMS:,} can be enumerated. Declare a "
+                "smaller domain or a larger accuracy=, leave weights out to sample them, or use "
+                "multiplicative weights."
             )
         histograms = _histograms(space.points, domain.size)
         weights = _orders(histograms) if self.weights == "sequences" else np.ones(count)
         return VersionSpace(domain, histograms, weights, space.alpha)
 
-    def _sampled(self, grounds: Grounds) -> DistributionSpace:
-        domain = domain_of(grounds.table, self.columns, MOST_SAMPLED_CELLS)
-        questions = _declared_questions(grounds.terms)
-        count = median_samples(questions, math.log(self.failure), _EXCESS)
-        return all_distributions(domain, count, self._accuracy(grounds.terms), grounds.secret)
+    def samples(self, terms: Terms, cells: int) -> int:
+        """Number of points of a domain with so many cells."""
+        wanted = median_samples(_declared_questions(terms), math.log(self.failure), _EXCESS)
+        return min(wanted, max(2, _MOST_NUMBERS // cells))
+
+    def excess(self, terms: Terms, cells: int) -> float:
+        """Beyond a half, what the volume on one side of a sampled median may be, at `failure`."""
+        questions, log_failure = _declared_questions(terms), math.log(self.failure)
+        return math.sqrt((math.log(2 * questions) - log_failure) / (2 * self.samples(terms, cells)))
 
     def learn(self, state: _Space, lesson: Lesson) -> _Space:
         face = state.domain.face_of(lesson.question)

@@ -24,7 +24,7 @@ from holdfast.mechanisms.laws.normal import NORMAL
 from holdfast.mechanisms.leakage import Calibration, Leakage, half_width_on
 from holdfast.mechanisms.terms import WHOLE_RANGE, Terms
 from holdfast.papers.theorems.accuracy import (
-    CHAINS,
+    ACCURACY_CHAINS,
     NOISES,
     Accuracy,
     AccuracyNoise,
@@ -49,7 +49,7 @@ _TOLERANCE = 0.05
 _LOG_TAU = math.log(1e-6)  # at which the distance of Gaussian answers is told as (eta, tau)
 _THEOREM = "6.1"
 # What theorem= may be: the narrowest form has the theorem's name alone.
-_FORMS = {f"{_THEOREM}{'' if form == 'leakage' else f' {form}'}": form for form in CHAINS}
+_FORMS = {f"{_THEOREM}{'' if form == 'leakage' else f' {form}'}": form for form in ACCURACY_CHAINS}
 
 
 def _calibration(parameters: Mapping[str, Any]) -> Calibration | None:
@@ -111,7 +111,14 @@ def _plan(law: Law, wanted: Terms, options: Mapping[str, Any]) -> Planned:
             "must be a greatest number: give questions=, or leave reveal out."
         )
     planned = replace(wanted, reveal_share=share)
-    return Planned(_half_width(law, planned, parameters), parameters, reveal_share=share)
+    width = _half_width(law, planned, parameters)
+    return Planned(width, {**parameters, "jointly": True}, reveal_share=share)
+
+
+def _build(law: Law, name: str, parameters: Mapping[str, Any]) -> Leakage:
+    """Vectors of Laplace answers were charged coordinate by coordinate in older ledgers."""
+    jointly = parameters.get("jointly", law is NORMAL)
+    return Leakage(f"{name}/1", law, _calibration(parameters), jointly)
 
 
 # Theorem 6.1: eta, nu, tau and the noise of k questions of one concentration, at beta.
@@ -125,7 +132,7 @@ def _planned_by_theorem(law: Law, wanted: Terms, theorem: str) -> Planned:
         )
     name: AccuracyNoise = "laplace" if law is LAPLACE else "gaussian"
     profile = wanted.concentration
-    accuracy = CHAINS[form](k, wanted.log_beta, profile, name)
+    accuracy = ACCURACY_CHAINS[form](k, wanted.log_beta, profile, name)
     if accuracy.half_width == math.inf:
         raise InvalidArgument(
             f"Theorem {_THEOREM} ({form} form) needs a tail at ln nu = {accuracy.log_nu:.4g}, and "
@@ -250,7 +257,7 @@ def _kind(law: Law, title: str, method: Method, colour: str) -> MechanismKind:
         method=method,
         colour=colour,
         plan=lambda wanted, options: _plan(law, wanted, options),
-        build=lambda _terms, parameters: Leakage(f"{method.name}/1", law, _calibration(parameters)),
+        build=lambda _terms, parameters: _build(law, method.name, parameters),
         fault=lambda terms, parameters, _questions: _fault(terms, parameters),
         options={
             "eta": "closeness of an answer on two typical samples (default: what the half-width "

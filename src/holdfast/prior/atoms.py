@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -245,8 +244,7 @@ def pairs_of_values(one: Atom, other: Atom, place: Place) -> int:
     if place.of is Class.CODE:
         n = len(place.values) if set(named) <= set(place.values) else 0
     elif place.of is Class.LEVEL:
-        levels = range(math.ceil(place.low), math.floor(place.high) + 1)
-        n = len(levels) if all(value in levels for value in named) else 0
+        n = len(place.levels) if all(value in place.levels for value in named) else 0
     else:
         n = 0
     return n * (n - 1) // 2

@@ -83,7 +83,9 @@ class Columns:
 
 
 def _place(schema: Schema, name: str, kind: ValueKind) -> Place:
-    bounds = schema.bounds.get(name)
+    bounds, values = schema.bounds.get(name), schema.values.get(name, ())
+    if values:
+        return Place(Class.LEVEL if kind is ValueKind.NUMBER else Class.CODE, values=values)
     if bounds is not None:
         low, high = map(exactly, bounds)
         levels = math.floor(high) - math.ceil(low) + 1
@@ -91,6 +93,4 @@ def _place(schema: Schema, name: str, kind: ValueKind) -> Place:
         return Place(
             Class.LEVEL if whole and 1 <= levels <= _MOST_LEVELS else Class.RANGE, low, high
         )
-    if name in schema.values:
-        return Place(Class.CODE, values=schema.values[name])
     return Place(_PLAIN[kind])

@@ -8,6 +8,7 @@ several ways their probabilities are added, as exact fractions, before anything 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, time
 from enum import StrEnum
@@ -15,6 +16,7 @@ from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
 
+from holdfast.question.declaring import Categories
 from holdfast.theory.length.levels import option_millibits
 from holdfast.theory.length.words import (
     DECIMAL_DIGITS,
@@ -64,7 +66,13 @@ class Place:
     of: Class
     low: Fraction = Fraction(0)
     high: Fraction = Fraction(0)
-    values: tuple[str, ...] = ()
+    values: Categories = ()
+
+    @property
+    def levels(self) -> Sequence[float]:
+        """The numbers that a level has: those declared, or the whole numbers of its range."""
+        declared = [each for each in self.values if isinstance(each, float)]
+        return declared or range(math.ceil(self.low), math.floor(self.high) + 1)
 
 
 def exactly(value: float) -> Fraction:
@@ -79,6 +87,8 @@ def count_millibits(k: int) -> int:
 
 def number_millibits(value: float, place: Place) -> int:
     """A number beside a subject."""
+    if place.of is Class.LEVEL and place.values:
+        return _declared_number(value, tuple(place.levels))
     return _number(exactly(value), place.of, place.low, place.high)
 
 
@@ -98,6 +108,16 @@ def _number(value: Fraction, of: Class, low: Fraction, high: Fraction) -> int:
         chance += share(row, "round") * Fraction(ROUND_NUMBERS.get(value, 0), 1000)
     if of is Class.RANGE and low <= value <= high:
         chance += share(row, "grid") * _grid(value, low, high)
+    return option_millibits(chance.numerator, chance.denominator)
+
+
+@lru_cache(maxsize=16_384)
+def _declared_number(value: float, declared: tuple[float, ...]) -> int:
+    """A number beside a column of few: one of them, or any by its digits."""
+    row = f"constant of a {Class.LEVEL}"
+    chance = share(row, "decimal") * _decimal(exactly(value))
+    if value in declared:
+        chance += share(row, "range") / len(declared)
     return option_millibits(chance.numerator, chance.denominator)
 
 

@@ -380,7 +380,8 @@ def _unmixed(operands: Sequence[Expression]) -> str:
         case [ValueKind.NUMBER, column] if ValueKind.TEXT in (each.kind for each in operands):
             return (
                 f"text is compared with text in single quotes; where {column} holds numbers that "
-                "are written like '2,071.68', make them numbers before the table is opened: "
+                "are written like '2,071.68', open the CSV file with thousands=',' (--thousands; "
+                "decimal=',' for 0,5), or make them numbers before the table is opened: "
                 f"pl.col({column!r}).str.replace_all(',', '').cast(pl.Float64)."
             )
         case [ValueKind.NUMBER, column] if ValueKind.MOMENT in (each.kind for each in operands):
@@ -392,7 +393,7 @@ def _plain_value(value: str, operands: Sequence[Expression]) -> str:
     """What a text beside numbers or conditions was meant to be, without its quotes."""
     if any(each.kind is ValueKind.BOOLEAN for each in operands):
         return "true or false, without quotes"
-    return "a number without quotes: " + (value if value.replace(".", "").isdigit() else "15")
+    return "a number without quotes" + (f": {value}" if value.replace(".", "").isdigit() else "")
 
 
 def _comparable(left: Expression, right: Expression, op: Op) -> tuple[Expression, ...]:

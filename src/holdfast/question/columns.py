@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from holdfast.did_you_mean import near_names
 from holdfast.errors import InvalidArgument, InvalidQuestion
@@ -14,13 +14,16 @@ from holdfast.question.bounds import Range
 from holdfast.question.declaring import (
     LISTS,
     SECTIONS,
+    Categories,
     ColumnFacts,
     bounds_pair,
     listed,
     read_declarations,
     read_list,
     read_sections,
+    require_values_fit,
     shortened,
+    value_text,
 )
 from holdfast.question.expression import Column, ColumnType, ValueKind
 from holdfast.question.scale import Scale
@@ -46,7 +49,7 @@ class Schema:
 
     types: Mapping[str, ColumnType]
     bounds: Mapping[str, Range] = field(default_factory=dict)
-    values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    values: Mapping[str, Categories] = field(default_factory=dict)
     weights: Mapping[str, Decimal] = field(default_factory=dict)
     scales: Mapping[str, Scale] = field(default_factory=dict)
     favourites: tuple[str, ...] = ()
@@ -62,11 +65,7 @@ class Schema:
         for name in self.values:
             if name not in self.types:
                 raise InvalidArgument(f"Values are declared for {no_column(name, self.types)}")
-            if self.types[name] is not ColumnType.TEXT:
-                raise InvalidArgument(
-                    f"Values are declared for column {name!r}, which is {self.types[name]}; "
-                    "only text has declared values."
-                )
+            require_values_fit(name, self.types[name], self.values[name])
         for name in self.weights:
             if name not in self.types:
                 raise InvalidArgument(f"A weight is declared for {no_column(name, self.types)}")
@@ -98,9 +97,19 @@ class Schema:
             more = source.declared
         else:
             more = read_declarations(source, self.types)
+        # A number of which all values are known is averaged from the least to the greatest.
+        ends = {
+            name: Range(min(numbers), max(numbers))
+            for name, values in more.values.items()
+            if name not in more.scales
+            and name not in self.scales
+            and self.types.get(name) in (ColumnType.INTEGER, ColumnType.FLOAT)
+            for numbers in [[each for each in values if isinstance(each, float)]]
+            if len(numbers) > 1
+        }
         declared = Schema(
             self.types,
-            {**self.bounds, **more.bounds},
+            {**ends, **self.bounds, **more.bounds},
             {**self.values, **more.values},
             {**self.weights, **more.weights},
             {**self.scales, **more.scales},
@@ -128,11 +137,16 @@ class Schema:
         )
 
     def learn(
-        self, values: Mapping[str, Iterable[str]], ranges: Mapping[str, Range] | None = None
+        self,
+        values: Mapping[str, Iterable[str] | Iterable[float]],
+        ranges: Mapping[str, Range] | None = None,
     ) -> Schema:
         """This schema with what training rows have in columns of which it was not declared."""
-        new = {name: tuple(sorted(categories)) for name, categories in values.items()}
-        new = {name: categories for name, categories in new.items() if name not in self.values}
+        new: dict[str, Categories] = {
+            name: cast("Categories", tuple(sorted(categories)))
+            for name, categories in values.items()
+            if name not in self.values
+        }
         ends = {name: each for name, each in (ranges or {}).items() if name not in self.bounds}
         learnt = tuple(sorted({*self.learnt, *new, *ends}))
         return replace(
@@ -168,7 +182,7 @@ class Schema:
             facts.append(self.scales[name].text)
         if name in self.values:
             values = self.values[name]
-            examples = ", ".join(map(shortened, values[:_SHOWN]))
+            examples = ", ".join(map(value_text, values[:_SHOWN]))
             more = ", ..." if len(values) > _SHOWN else ""
             facts.append(f"{plural(len(values), 'value')}: {examples}{more}{whence}")
         if name in self.weights:

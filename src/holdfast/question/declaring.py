@@ -24,11 +24,13 @@ opened is taken for one that never does; whether it may is also declared, and ch
     arr_delay = true
 
 What else is declared makes descriptions shorter (docs/bits.md), and changes no value: the
-categories of a text column, the weight of a column beside the others, questions that are likely::
+categories of a text column, or of a number that has few, the weight of a column beside the others,
+questions that are likely::
 
     favourites = ["avg(arr_delay > 15)"]
     [values]
     origin = ["EWR", "JFK", "LGA"]
+    dose = [0.5, 1.0, 2.0]
     [weights]
     arr_delay = 10
 
@@ -39,7 +41,9 @@ a group against the rest, pairs of groups; docs/bits.md)::
     segments = ["origin", "carrier", "month", "hour at 6, 12, 18", "distance > 1000"]
     planned = ["effect(arr_delay > 15, arm) by origin"]
 
-In Python an entry is a pair of bounds, a list of values, a scale such as
+A number with declared values and no bounds is averaged from the least to the greatest of them.
+
+In Python an entry is a pair of bounds, a list of texts or of three or more numbers, a scale such as
 `holdfast.tails.sub_gaussian(0.4)`, or a mapping with `bounds`, `scale`, `values`, `weight` and
 `never_null`; beside them `favourites`, `outcomes`, `segments` and `planned` are lists of texts (of
 a table with such a column, only in a file).
@@ -56,16 +60,18 @@ from contextlib import suppress
 from decimal import Decimal, InvalidOperation
 from numbers import Real
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from holdfast.errors import InvalidArgument
 from holdfast.question.bounds import Range
-from holdfast.question.expression import ColumnType
+from holdfast.question.expression import ColumnType, ValueKind
 from holdfast.question.scale import Scale, read_scale
+from holdfast.question.text import numeral
 
 __all__ = [
     "LISTS",
     "SECTIONS",
+    "Categories",
     "ColumnFacts",
     "bounds_pair",
     "declared_types",
@@ -73,7 +79,9 @@ __all__ = [
     "read_declarations",
     "read_list",
     "read_sections",
+    "require_values_fit",
     "shortened",
+    "value_text",
 ]
 
 # Of a file, and of a ledger's schema.
@@ -83,11 +91,14 @@ LISTS = ("favourites", "outcomes", "segments", "planned")  # about all of the ta
 _LONGEST_WEIGHT = 30  # digits; a weight is a judgement
 
 
+Categories: TypeAlias = tuple[str, ...] | tuple[float, ...]  # of one column, sorted
+
+
 class ColumnFacts(NamedTuple):
     """What someone said of a table, by column; lists are about all of it."""
 
     bounds: dict[str, Range]
-    values: dict[str, tuple[str, ...]]
+    values: dict[str, Categories]
     weights: dict[str, Decimal]
     scales: dict[str, Scale]
     never_null: dict[str, bool]
@@ -138,11 +149,14 @@ def _from_mapping(source: dict[str, Any], columns: Iterable[str]) -> ColumnFacts
 
 
 def _kind_of(entry: object) -> str:
-    """What an entry says without a name for it: a scale, texts, or bounds."""
+    """What an entry says without a name for it: a scale, values, or bounds, which are a pair."""
     if isinstance(entry, Scale):
         return "scale"
-    texts = isinstance(entry, list | tuple | set | frozenset) and entry
-    return "values" if texts and all(isinstance(each, str) for each in texts) else "bounds"
+    if not isinstance(entry, list | tuple | set | frozenset) or not entry:
+        return "bounds"
+    several = len(entry) > 2 or isinstance(entry, set | frozenset)
+    texts = all(isinstance(each, str) for each in entry)
+    return "values" if texts or (several and all(map(_is_number, entry))) else "bounds"
 
 
 def _ends_of(bounds: object) -> tuple[object, object] | None:
@@ -156,13 +170,16 @@ def _ends_of(bounds: object) -> tuple[object, object] | None:
 def declared_types(
     source: Mapping[str, object] | str | Path | None,
 ) -> dict[str, ColumnType | None]:
-    """The columns that a declaration names: bounds and scales are of numbers, values of text; a
-    weight, of whatever the column is."""
+    """The columns that a declaration names: bounds and scales are of numbers, values of text or of
+    numbers; a weight, of whatever the column is."""
     declarations = read_declarations(source, ())
     return {
         **dict.fromkeys((*declarations.weights, *declarations.never_null)),
         **dict.fromkeys((*declarations.bounds, *declarations.scales), ColumnType.FLOAT),
-        **dict.fromkeys(declarations.values, ColumnType.TEXT),
+        **{
+            name: ColumnType.TEXT if isinstance(values[0], str) else ColumnType.FLOAT
+            for name, values in declarations.values.items()
+        },
     }
 
 
@@ -186,10 +203,15 @@ def read_sections(
     )
 
 
-def _categories(values: object, name: str) -> tuple[str, ...]:
-    """The declared values of a text column, sorted: their order says nothing."""
+def _categories(values: object, name: str) -> Categories:
+    """The declared values of a column of text or numbers, sorted: their order says nothing."""
     if not isinstance(values, list | tuple | set | frozenset) or not values:
         wrong = repr(values)[:60]
+    elif all(map(_is_number, values)):
+        numbers = Counter(float(each) + 0.0 for each in values)  # -0.0 is 0.0
+        if all(map(math.isfinite, numbers)) and len(numbers) == len(values):
+            return tuple(sorted(numbers))
+        wrong = f"a number twice, or one that is not finite: {repr(values)[:60]}"
     else:
         not_texts = [each for each in values if not isinstance(each, str)]
         twice = [each for each, times in Counter(map(str, values)).items() if times > 1]
@@ -202,8 +224,43 @@ def _categories(values: object, name: str) -> tuple[str, ...]:
         )
     raise InvalidArgument(
         f"The values of column {name!r} must be a list of different texts, and have {wrong}; write "
-        "them like ['EWR', 'JFK']."
+        "them like ['EWR', 'JFK'], or of a number like [0.5, 1, 2]."
     )
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, Real | Decimal) and not isinstance(value, bool)
+
+
+def require_values_fit(name: str, kind: ColumnType, values: Categories) -> None:
+    """Refuse declared values that a column of this type cannot have."""
+    texts = isinstance(values[0], str)
+    if kind is ColumnType.TEXT and not texts:
+        raise InvalidArgument(
+            f"The values of column {name!r} are numbers, and it is text; write them as texts, "
+            f"like {[value_text(each) for each in values[:2]]!r}."
+        )
+    if kind.kind is ValueKind.NUMBER and texts:
+        raise InvalidArgument(
+            f"Column {name!r} is {kind}, and texts are declared for it: its bounds are two finite "
+            "numbers with low below high, such as (0, 100), and its values numbers, such as [0.5, "
+            "1, 2]."
+        )
+    if kind is ColumnType.INTEGER and not all(float(each).is_integer() for each in values):
+        raise InvalidArgument(
+            f"Column {name!r} has whole numbers, and not all of its values are; write those that "
+            "it can have, such as [10, 20, 50]."
+        )
+    if kind is not ColumnType.TEXT and kind.kind is not ValueKind.NUMBER:
+        raise InvalidArgument(
+            f"Values are declared for column {name!r}, which is {kind}; only text and numbers have "
+            "declared values: leave them out."
+        )
+
+
+def value_text(value: str | float) -> str:
+    """A declared value in words: a text in quotes, a number as it is written."""
+    return shortened(value) if isinstance(value, str) else numeral(value)
 
 
 def _is_never_null(flag: object, name: str) -> bool:
@@ -289,13 +346,15 @@ def _from_toml(path: Path) -> ColumnFacts:
     tables = [content.get(name, {}) for name in SECTIONS]
     if not sections or not all(isinstance(table, dict) for table in tables):
         raise InvalidArgument(
-            f"The schema file {str(path)!r} has {listed(content)} and no table [bounds] with lines "
-            "like x = [0, 1]; there may also be tables [scales], [values], [weights] and "
-            "[never_null], and lists of favourites, outcomes, segments and planned questions."
+            f"The schema file {str(path)!r} begins with {_first(content)} and has no table "
+            "[bounds] with lines like x = [0, 1], nor [values] with lines like arm = ['a', 'b']; "
+            "there may also be tables [scales], [weights] and [never_null], and lists of "
+            "favourites, outcomes, segments and planned questions."
         )
     lists: dict[str, Any] = {name: read_list(name, content.get(name, [])) for name in LISTS}
     bounds, values, weights, scales, never_null = tables
     bounds = {name: _doubles(each) for name, each in bounds.items()}
+    values = {name: _doubles(each) for name, each in values.items()}
     scales = {name: _doubles(each) for name, each in scales.items()}
     return read_sections(bounds, values, weights, scales, never_null)._replace(**lists)
 
@@ -316,6 +375,10 @@ def _doubles(numbers: object) -> object:
 def shortened(name: str) -> str:
     """A name in quotes, cut where it is long."""
     return repr(name if len(name) <= 60 else name[:57] + "...")
+
+
+def _first(content: Iterable[str]) -> str:
+    return next((shortened(name) for name in content), "nothing")
 
 
 def listed(names: Iterable[str]) -> str:

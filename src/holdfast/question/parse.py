@@ -130,15 +130,24 @@ def _require_likely_value(schema: Schema, op: Op, name: str, value: str) -> None
     if op in _ORDERS and _MOMENT.fullmatch(value):
         raise InvalidQuestion(
             f"Column {shortened(name)} is text, which {str(op)!r} orders letter by letter, and "
-            f"{string(value)} is a date; declare its format, or make it a date before the table "
-            f"is opened: pl.col({name!r}).str.to_date()."
+            f"{string(value)} is a date; make it one before the table is opened: "
+            f"pl.col({name!r}).str.to_datetime(), or of a CSV file say its format: date_format= "
+            "(--date-format)."
         )
     known = schema.said.values.get(name, (value,))
     if op in (Op.EQUAL, Op.UNEQUAL) and value not in known:
         raise InvalidQuestion(
             f"{shortened(value)} is not among the declared values of {name}, "
-            f"{listed(known[:_MOST_LISTED])}; write one of them, or {identifier(name)} like "
-            f"{string(value)} for one that was not declared."
+            f"{listed(map(str, known[:_MOST_LISTED]))}; write one of them, or {identifier(name)} "
+            f"like {string(value)} for one that was not declared."
+        )
+    learnt = schema.values.get(name, ())
+    spelled = [each for each in learnt if each.casefold() == value.strip().casefold()]
+    if op in (Op.EQUAL, Op.UNEQUAL) and spelled and value not in learnt:
+        raise InvalidQuestion(
+            f"{shortened(value)} is not among the values of {name} in the training rows; "
+            f"did you mean {string(spelled[0])}? Write {identifier(name)} like {string(value)} for "
+            "another one."
         )
 
 
@@ -203,6 +212,8 @@ class _Reader:
                 raise
             if "single quotes" in str(error):
                 raise
+            if identifier.this.casefold() == "nan" and not quoted:
+                raise InvalidQuestion(not_here("isnan").replace("isnan", "nan", 1)) from None
             raise InvalidQuestion(
                 f"{error} Text goes in single quotes: {string(identifier.this.strip('‘’“”'))}."
             ) from None
@@ -327,7 +338,9 @@ class _Reader:
             return build.as_number(value, "'cast'")
         raise InvalidQuestion(
             "'cast' makes a number of a condition, and a date of text in quotes, nothing else; "
-            f"make {text_of(value)[:40]} what it should be before the table is opened."
+            f"make {text_of(value)[:40]} what it should be before the table is opened, of a CSV "
+            "file with decimal=, thousands= or date_format= (--decimal, --thousands, "
+            "--date-format)."
         )
 
     def _named(self, node: _Node, _bounded: bool) -> Expression:

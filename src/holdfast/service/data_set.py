@@ -122,6 +122,7 @@ class Asking:
     at_least: float | None = None
     expect: float | None = None
     dev: tuple[int, ...] | None = None
+    grades: bool = False
     tolerance: float | None = None
     half_width: float | None = None
     why: str | None = None
@@ -173,14 +174,14 @@ class Asking:
         """Ask it alone."""
         terms, question = ("why", "asked_by", "request_key"), self.read
         if self.verb == "gate":
-            options = self._options(*terms, "expect", "dev")
+            options = self._options(*terms, "expect", "dev", "grades")
             return holdout.gate(question, **options)  # type: ignore[arg-type]
         put: Callable[..., Reply] = holdout.ask if self.verb == "ask" else holdout.check
         return put(question, **self._options(*terms, "tolerance", "half_width"))
 
     def cost_of(self, holdout: Holdout) -> Cost:
         """What it would cost; nothing is asked."""
-        options = self._options("tolerance", "half_width", "expect", "dev")
+        options = self._options("tolerance", "half_width", "expect", "dev", "grades")
         return holdout.cost(self.read, gate=self.verb == "gate", **options)
 
     def waiting(self, question: Question) -> Waiting:

@@ -127,6 +127,7 @@ class AnswerFields(BaseModel):
     cost: float = Field(description="What it cost, in nats; 0 for a repeat.")
     forecast: float | None = Field(description="How likely a gate was said to be shown.")
     level: float | None = Field(description="The level at which such a gate was decided.")
+    adjusted: float | None = Field(description="The adjusted p of a gate shown with a grade.")
     receipt: str = Field(description="The hash of the ledger's entry: keep it to prove the answer.")
     assumes: _Assumes
     rows: int = Field(description="How many are protected.")

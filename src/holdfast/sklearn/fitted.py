@@ -102,7 +102,9 @@ def fitted(
 
 
 def _reason(failure: Exception) -> str:
-    return f"{type(failure).__name__}: {str(failure)[:_LONGEST_REASON]}"
+    reason = str(failure)
+    shown = reason if len(reason) <= _LONGEST_REASON else f"{reason[: _LONGEST_REASON - 3]}..."
+    return f"{type(failure).__name__}: {shown}"
 
 
 def pickled_digest(thing: Any, *also: str) -> str | None:

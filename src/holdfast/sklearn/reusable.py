@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["ReusableHoldout"]
 
 _SHORT_DIGEST = 12
+_OF_HOLDOUT = ("budget", "certificate", "chart", "ledger", "schema")
 
 
 class ReusableHoldout:
@@ -97,7 +98,9 @@ class ReusableHoldout:
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> None:
-            raise without_attribute("a ReusableHoldout", self, name)
+            below = name in _OF_HOLDOUT
+            instead = f"its table and ledger have it: holdout.{name}." if below else ""
+            raise without_attribute("a ReusableHoldout", self, name, instead)
 
     def ask(
         self, estimator: Any, name: str | None = None, **options: Unpack[BatchOptions]

@@ -15,13 +15,13 @@ from hashlib import sha256
 from types import CodeType
 from typing import TYPE_CHECKING, Any, Protocol
 
-from holdfast.did_you_mean import SCORINGS
 from holdfast.errors import InvalidArgument
 from holdfast.question.bounds import Range
 from holdfast.question.declaring import bounds_pair
 from holdfast.question.text import identifier, numeral, string
 from holdfast.sklearn.caps import ErrorCaps
 from holdfast.sklearn.matrix import DEVIATION, LABEL, label_texts
+from holdfast.statistics.metrics import METRICS, UNIT, capped_loss, scoring_meant
 
 if TYPE_CHECKING:
     import numpy as np
@@ -148,7 +148,7 @@ class Scoring:
         if self.errors is None:
             raise InvalidArgument(
                 f"scoring is {self.name!r}, and who is closer is told by errors; choose one of "
-                f"{', '.join((*_ERRORS, *_WHOLE_ERRORS))}."
+                f"{', '.join(_OF_ERRORS)}."
             )
         return f"closer({identifier(column)}, {identifier(incumbent)}, {self.errors})"
 
@@ -307,13 +307,7 @@ class ShareExplained:
 
 def _smaller_loss(column: str, incumbent: str, label: str, cap: float) -> str:
     """How much smaller the mean squared error of one column is than that of another."""
-    losses = (
-        f"coalesce({size} * {size}, {numeral(cap * cap)})"
-        for size in (
-            f"clip(abs({identifier(each)} - {label}), 0, {numeral(cap)})"
-            for each in (incumbent, column)
-        )
-    )
+    losses = (capped_loss(identifier(each), label, cap) for each in (incumbent, column))
     return f"difference({', '.join(losses)})"
 
 
@@ -330,8 +324,9 @@ def _is(label: Any) -> str:
 _LEAST_PROBABILITY = 0.001
 # No decision is further from 0 than the greatest double, whose inverse hyperbolic sine is 710.5.
 _MOST_DECIDED = 711.0
-_ERRORS = {"neg_mean_absolute_error": 1, "neg_mean_squared_error": 2}
-_WHOLE_ERRORS = ("neg_root_mean_squared_error", "r2")  # no averages: they need caps
+_OF_ERRORS = {each.scoring: each for each in METRICS.values() if each.scoring and each.power}
+_ERRORS = {name: each.power or 1 for name, each in _OF_ERRORS.items() if each.of_rows}
+_WHOLE_ERRORS = tuple(name for name in _OF_ERRORS if name not in _ERRORS)  # they need caps
 
 
 def scoring_of(
@@ -342,10 +337,10 @@ def scoring_of(
     caps: ErrorCaps | None = None,
 ) -> Scoring:
     """The scoring as somebody names it; which classes there are in `labels` is public."""
-    if caps is not None and (callable(scoring) or scoring not in (*_ERRORS, *_WHOLE_ERRORS)):
+    if caps is not None and (callable(scoring) or scoring not in _OF_ERRORS):
         raise InvalidArgument(
             "caps are given, and the scoring is none of errors; leave them out, or choose one of "
-            f"{', '.join((*_ERRORS, *_WHOLE_ERRORS))}."
+            f"{', '.join(_OF_ERRORS)}."
         )
     if callable(scoring):
         return _own(scoring, bounds)
@@ -360,8 +355,8 @@ def scoring_of(
         return _of_errors(scoring, labels, y_range)
     if scoring in _OF_CLASSES:
         return _of_classes(scoring, labels)
-    known = (*_OF_CLASSES, *_ERRORS, *_WHOLE_ERRORS)
-    meant = f"did you mean {SCORINGS[scoring]!r}? Choose" if scoring in SCORINGS else "choose"
+    known, named = (*_OF_CLASSES, *_OF_ERRORS), scoring_meant(scoring)
+    meant = "choose" if named is None else f"did you mean {named!r}? Choose"
     raise InvalidArgument(
         f"scoring is {scoring!r}; {meant} {', '.join(known)}, or give a function of labels and "
         "predictions that has a score for each row, with bounds=."
@@ -489,6 +484,12 @@ def _errors(
 def _of_classes(scoring: str, labels: _Array) -> Scoring:
     import numpy as np
 
+    if labels.dtype.kind == "f" and not np.all(labels == np.round(labels)):
+        raise InvalidArgument(
+            f"scoring is {scoring!r}, of classes, and y has numbers that are not whole; choose an "
+            "error, such as scoring='neg_mean_absolute_error' with y_range=(low, high), or make "
+            "the classes texts."
+        )
     classes, sizes = np.unique(labels, return_counts=True)
     if len(classes) < 2:
         raise InvalidArgument(
@@ -499,7 +500,7 @@ def _of_classes(scoring: str, labels: _Array) -> Scoring:
 
 
 def _accuracy(name: str, classes: _Array, sizes: _Array) -> Scoring:  # noqa: ARG001
-    return Scoring(name, ("predict",), Range(0.0, 1.0), _right, AverageOfRows(is_right=True))
+    return Scoring(name, ("predict",), UNIT, _right, AverageOfRows(is_right=True))
 
 
 def _right(labels: _Array, predictions: _Array, _: _Array | None) -> NDArray[np.float64]:
@@ -538,7 +539,7 @@ def _f1(name: str, classes: _Array, sizes: _Array) -> Scoring:  # noqa: ARG001
     # As scikit-learn has it: 1, where that is a label.
     positive = next((each for each in classes.tolist() if each == 1), classes.tolist()[-1])
     values = partial(_is_predicted, positive)
-    return Scoring(name, ("predict",), Range(0.0, 1.0), values, OverlapOfRows(positive))
+    return Scoring(name, ("predict",), UNIT, values, OverlapOfRows(positive))
 
 
 def _is_predicted(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from hashlib import shake_256
 from typing import TYPE_CHECKING, ClassVar
 
@@ -49,8 +50,9 @@ class AlikeMean(MeanRule):
             return self.encode(histogram)
         log_p, _ = contained_levels(self.log_p)
         rows, twice = (histogram.low, histogram.high, histogram.counts), self.rows**2 * 2.0**-45
-        interval = half_each_interval(*rows, ranks_in_order(self.rows, key), log_p - twice)
-        return self.window.encode(Fraction(histogram.total, self.rows * GRID), interval)
+        encode = partial(self.window.encode, Fraction(histogram.total, self.rows * GRID))
+        order = ranks_in_order(self.rows, key)
+        return encode(half_each_interval(*rows, order, log_p - twice, encode))
 
 
 def ranks_in_order(rows: int, key: bytes) -> NDArray[np.int64]:

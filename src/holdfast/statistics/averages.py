@@ -346,15 +346,16 @@ def arms_of(arm: Any, table: Table) -> list[tuple[Expression, Expression]]:
     values: Sequence[str | float] = ()
     if isinstance(tree, Column):
         bounds = table.schema.bounds.get(tree.name)
-        if bounds is not None and tree.type is ColumnType.INTEGER:
+        values = table.schema.values.get(tree.name, ())
+        if not values and bounds is not None and tree.type is ColumnType.INTEGER:
             whole = range(math.ceil(bounds.low), math.floor(bounds.high) + 1)
             values = [float(each) for each in whole] if len(whole) <= _MOST_ARMS else ()
-        else:
-            values = table.schema.values.get(tree.name, ())
     if len(values) < 2:
         raise InvalidQuestion(
             f"An effect compares arms, and the values of {text_of(tree)} are not declared; write "
-            "a condition, as in effect(y, arm = 'treated'), or declare the column's values."
+            "a condition, as in effect(y, arm = 'treated'), or declare them: "
+            f"declare(schema={{{text_of(tree)!r}: ['a', 'b']}}) (holdfast declare NAME --schema "
+            f"FILE with [values] and {text_of(tree)} = ['a', 'b'])."
         )
     named = [each for each in values if str(each).lower() in _CONTROL]
     control = named[0] if len(named) == 1 else values[0]

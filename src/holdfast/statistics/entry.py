@@ -235,7 +235,8 @@ class Entry:
             wanted = f"{least}" if least == most else f"{least} or {most}"
             share = "; the share of rows is avg(late)" if self.name in _NO_GROUPS else ""
             raise InvalidQuestion(
-                f"{self.name} takes {wanted} arguments, and {count} were given; write it like "
+                f"{self.name} takes {wanted} argument{'s' * (most > 1)}, and {count} "
+                f"{'was' if count == 1 else 'were'} given; write it like "
                 f"{self.form}{share}."
             )
         return self.binder(call, table)

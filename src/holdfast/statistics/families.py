@@ -292,12 +292,11 @@ def segment_conditions(name: str, columns: Columns) -> tuple[Expression, ...]:
         case Class.CODE if place is not None:
             return tuple(_equal(column, text) for text in place.values)
         case Class.LEVEL if place is not None:
-            whole = range(-(-place.low // 1), place.high // 1 + 1)
-            return tuple(_equal(column, float(level)) for level in whole)
+            return tuple(_equal(column, float(level)) for level in place.levels)
     raise InvalidArgument(
         f"{name!r} is a segment, and its values are not declared; declare them, as in "
-        f"schema={{{name!r}: {{'values': ['a', 'b']}}}} for text, the range of whole numbers (at "
-        f"most 40 of them), or cuts of a number, as in '{name} at 6, 12, 18'."
+        f"schema={{{name!r}: {{'values': ['a', 'b']}}}} for text or [0.5, 1] for numbers, the "
+        f"range of whole numbers (at most 40), or cuts of a number, as in '{name} at 6, 12, 18'."
     )
 
 

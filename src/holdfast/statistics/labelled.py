@@ -14,7 +14,7 @@ from holdfast import require
 from holdfast.data.design import ANY_GROUP, DesignValue
 from holdfast.errors import InvalidQuestion
 from holdfast.question import build
-from holdfast.question.expression import Column, ColumnType, Expression, Op
+from holdfast.question.expression import Column, ColumnType, Expression, Op, ValueKind
 from holdfast.question.text import identifier, numeral, text_of
 from holdfast.statistics.bind import TABLES, bind
 from holdfast.statistics.entry import MOST_WHOLE, Bound, Call, Table, TableCall, number_of
@@ -133,10 +133,12 @@ def grouping_column(by: str, table: Table) -> Column:
         if "did you mean" in str(error):
             raise
         raise InvalidQuestion(f"{error} The person who asks is asked_by= (--asked-by).") from None
-    if column.type not in _GROUPING:
+    if column.type not in _GROUPING and column.name not in table.schema.values:
+        few = f" or declare its values, as in schema={{{column.name!r}: [0.5, 1, 2]}}"
         raise InvalidQuestion(
             f"by= needs a column of text, whole numbers or booleans, and {by!r} is {column.type}; "
-            f"ask for one group, as in where {identifier(by)} > 2."
+            f"ask for one group, as in where {identifier(by)} > 2"
+            f"{few if column.kind is ValueKind.NUMBER else ''}."
         )
     return column
 

@@ -70,6 +70,8 @@ from holdfast.theory.direct.symbols import (
 from holdfast.theory.length.levels import count_symbols, grid_symbols
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from holdfast.data.histogram import Histogram
 
 __all__ = [
@@ -157,8 +159,8 @@ class MeanRule:
 
     def encode(self, histogram: Histogram) -> Symbols:
         """The symbols of rows with this histogram."""
-        interval = _by_bets(histogram, contained_levels(self.log_p)[0])
-        return self.window.encode(Fraction(histogram.total, self.rows * GRID), interval)
+        encode = partial(self.window.encode, Fraction(histogram.total, self.rows * GRID))
+        return encode(_by_bets(histogram, contained_levels(self.log_p)[0], encode))
 
 
 @register_rule
@@ -192,8 +194,8 @@ class ContainedMean:
 
     def encode(self, histogram: Histogram) -> Symbols:
         """The symbols of rows with this histogram."""
-        value = Fraction(histogram.total, self.rows * GRID)
-        return self.window.encode(value, _by_bets(histogram, self._log_half))
+        encode = partial(self.window.encode, Fraction(histogram.total, self.rows * GRID))
+        return encode(_by_bets(histogram, self._log_half, encode))
 
 
 @register_rule
@@ -418,8 +420,10 @@ def _window(log_p: float, rows: int) -> StepWindow:
     return StepWindow.of(BoundedMean(rows).radius(contained_levels(log_p)[1]))
 
 
-def _by_bets(histogram: Histogram, log_p: float) -> Interval:
-    return enclosed_mean_interval(histogram.low, histogram.high, log_p, histogram.counts)
+def _by_bets(
+    histogram: Histogram, log_p: float, seen: Callable[[Interval], Symbols] | None = None
+) -> Interval:
+    return enclosed_mean_interval(histogram.low, histogram.high, log_p, histogram.counts, seen)
 
 
 def _halved(interval: Interval) -> Interval:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import partial, reduce
 from typing import Literal, get_args
 
 from holdfast import require
@@ -45,7 +45,8 @@ __all__ = [
     "vector_text",
 ]
 
-Norm = Literal["l2", "linf"]
+Norm = Literal["l1", "l2", "linf"]
+_NAMES: dict[Norm, str] = {"l1": "coordinate_l1", "l2": "coordinate"}
 _MOST = 256  # coordinates
 _FORM = "vector_mean(l2, 1, x, y)."
 _ALLOWED = 'a list of values of a row, such as ["x", "y"]'
@@ -53,17 +54,23 @@ _ALLOWED = 'a list of values of a row, such as ["x", "y"]'
 
 @dataclass(frozen=True, slots=True)
 class Coordinate:
-    """The mean of one coordinate of a vector whose l2 norm is at most `bound` in every row."""
+    """The mean of one coordinate of a vector whose norm is at most `bound` in every row."""
 
     vector: tuple[Expression, ...]
     bound: float
     place: int
     row: RowValue
+    norm: Norm = "l2"
+
+    @property
+    def of_vector(self) -> tuple[object, ...]:
+        """The vector that it is a coordinate of."""
+        return self.norm, self.bound, self.vector
 
     @property
     def text(self) -> str:
         parts = [str(self.place), numeral(self.bound), *map(text_of, self.vector)]
-        return f"coordinate({', '.join(parts)})"
+        return f"{_NAMES[self.norm]}({', '.join(parts)})"
 
     @property
     def low(self) -> float:
@@ -98,8 +105,8 @@ class Coordinate:
 def vector_mean(values: Sequence[What], *, norm: Norm = "l2", bound: float) -> TableCall:
     """The mean of a vector of row values whose norm is at most `bound`: an answer each.
 
-    `norm` is "l2" (rows that are longer count less, so that none is beyond it) or "linf" (each
-    value is cut to [-bound, bound]). All coordinates are released together.
+    `norm` is "l2" or "l1" (rows that are longer count less, so that none is beyond it) or "linf"
+    (each value is cut to [-bound, bound]). All coordinates are released together.
     """
     return TableCall("vector_mean", (norm, bound, *_given(values)))
 
@@ -127,7 +134,7 @@ def coordinates(call: TableCall, table: Table) -> list[tuple[str, Call]]:
         return list(zip(labels, cut, strict=True))
     places = range(1, len(vector) + 1)
     return [
-        (label, Call("coordinate", (place, bound, *vector)))
+        (label, Call(_NAMES[norm], (place, bound, *vector)))
         for place, label in zip(places, labels, strict=True)
     ]
 
@@ -165,7 +172,7 @@ def _vector(values: Sequence[What], table: Table) -> tuple[Expression, ...]:
     return tuple(numbers)
 
 
-def _bind_coordinate(call: Call, table: Table) -> Coordinate:
+def _bind_coordinate(call: Call, table: Table, norm: Norm = "l2") -> Coordinate:
     require_all_rows(call)
     number, given, *values = call.arguments
     bound = require.positive("bound", number_of("bound", given))
@@ -177,18 +184,25 @@ def _bind_coordinate(call: Call, table: Table) -> Coordinate:
             "numbered from 1."
         )
     whole = int(place)
-    return Coordinate(vector, bound, whole, _shortened(vector, bound, whole))
+    return Coordinate(vector, bound, whole, _shortened(vector, bound, whole, norm), norm)
 
 
-def _shortened(vector: tuple[Expression, ...], bound: float, place: int) -> RowValue:
+def _shortened(vector: tuple[Expression, ...], bound: float, place: int, norm: Norm) -> RowValue:
     """One coordinate of the vector with its norm kept to the bound."""
     own, most = vector[place - 1], build.constant(bound * bound)
-    squares = [build.arithmetic(Op.MULTIPLY, each, each) for each in vector]
-    square = reduce(lambda first, second: build.arithmetic(Op.ADD, first, second), squares)
+    if norm == "l1":
+        length = _total([build.function(Op.ABS, each) for each in vector])
+        square = build.arithmetic(Op.MULTIPLY, length, length)
+    else:
+        square = _total([build.arithmetic(Op.MULTIPLY, each, each) for each in vector])
     factor = build.arithmetic(Op.DIVIDE, most, square)
     longer = build.arithmetic(Op.MULTIPLY, own, factor)
     inside = build.case([(build.comparison(Op.AT_MOST, square, most), own)], longer)
     return replace(row_value(build.clip(inside, -bound, bound)), low=-bound, high=bound)
+
+
+def _total(terms: Sequence[Expression]) -> Expression:
+    return reduce(lambda first, second: build.arithmetic(Op.ADD, first, second), terms)
 
 
 VECTORS = (
@@ -198,5 +212,12 @@ VECTORS = (
         "one coordinate of the mean of a vector whose l2 norm is at most the bound",
         (3, _MOST + 2),
         _bind_coordinate,
+    ),
+    Entry(
+        "coordinate_l1",
+        "coordinate_l1(place, bound, x, y)",
+        "one coordinate of the mean of a vector whose l1 norm is at most the bound",
+        (3, _MOST + 2),
+        partial(_bind_coordinate, norm="l1"),
     ),
 )

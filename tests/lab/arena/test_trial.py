@@ -328,3 +328,10 @@ def test_refusals_are_no_news() -> None:
     assert (result.answered, result.refused) == (5, 15 + 3 + 1)
     plain = Scenario(POPULATION, Plain(), WidthReading(20), TERMS)
     assert run_trials(plain, 1)[0].refused == 0
+
+
+@pytest.mark.parametrize("beta", [0.001, 0.05, 0.5])
+@pytest.mark.parametrize("chance", [1e-9, 0.01])
+def test_the_most_failures_are_the_binomials(beta: float, chance: float) -> None:
+    for trials in (1, 6, 7, 40, 1_000):
+        assert most_failures(trials, beta, chance) == binom.isf(chance, trials, beta)

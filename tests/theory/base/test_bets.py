@@ -22,11 +22,13 @@ from holdfast.theory.base.bets import (
     log_least_capital,
     log_mixture,
     lower_odds,
+    odds_interval,
     share_above,
     share_below,
     spread_ladder,
     unit_values,
 )
+from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.safeside import level_share
 from tests.theory.direct.worlds import World, mean_of
 
@@ -108,6 +110,59 @@ def test_the_bound_is_below_the_sample(x: list[float], log_q: float) -> None:
     for bound in (lower_odds(rows, log_q), fixed_lower_odds(rows, STAKES, EVEN, log_q)):
         assert bound >= 0.0
         assert lost == 0.0 or bound <= gained / lost * (1 + 1e-9) or bound <= 2.0**-200
+
+
+def many_values(name: str, n: int = 20_000) -> Tally:
+    """Rows of a law in 10,000 bins, as a histogram has them."""
+    rng = np.random.default_rng(5)
+    drawn = {
+        "even": rng.random(n),
+        "narrow": np.clip(0.5 + 0.02 * rng.standard_normal(n), 0, 1),
+        "skewed": rng.beta(0.2, 3, n),
+        "heavy": np.clip(0.3 + 0.05 * rng.standard_cauchy(n), 0, 1),
+    }[name]
+    bins, times = np.unique(np.floor(drawn * 10_000) / 10_000, return_counts=True)
+    return Tally.of_values(unit_values(bins), times.astype(float))
+
+
+LARGE = ("even", "narrow", "skewed", "heavy")
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_merged_units_bound_every_bet_and_change_no_bit(name: str) -> None:
+    rows = many_values(name)
+    merged = rows.merged()
+    assert merged.times.size <= 256
+    assert merged.times.sum() == rows.times.sum()
+    own = float((rows.gains * rows.times).sum() / (rows.losses * rows.times).sum())
+    stakes = [0.02 * 2 ** (0.75 * k) for k in range(7)] + [1.0, 1.0]
+    weights = [1 / 9] * 9
+    for odds in (0.3 * own, 0.97 * own, own, 1.3 * own):
+        for stake in stakes:
+            each = log_bets(rows, [stake], [1.0], odds)
+            assert log_bets(merged, [stake], [1.0], odds) >= each - 1e-9
+        whole = log_mixture([log_bets(rows, [s], [1.0], odds) for s in stakes], weights)
+        assert log_bets(rows, stakes, weights, odds, merged) == log_bets(
+            rows, stakes, weights, odds
+        )
+        assert log_bets(rows, stakes, weights, odds) == pytest.approx(whole, abs=1e-9)
+
+
+@pytest.mark.parametrize("name", LARGE)
+@pytest.mark.parametrize("steps", [50, 3_000, 10**6])
+def test_a_bound_that_is_told_in_steps_is_looked_for_no_further(name: str, steps: int) -> None:
+    """What is told is that of the sharp bound, and the bound itself is rejected as that one is."""
+    rows = many_values(name)
+
+    def told(interval: Interval) -> tuple[int, int]:
+        return math.floor(interval.low * steps), math.ceil(interval.high * steps)
+
+    mirrored = Tally(rows.losses, rows.gains, rows.times, rows.units)
+    sharp = odds_interval(rows, mirrored, -12.0)
+    rough = odds_interval(rows, mirrored, -12.0, told)
+    assert told(rough) == told(sharp)
+    assert rough.low <= sharp.low * (1 + 1e-10)
+    assert rough.high >= sharp.high * (1 - 1e-10)
 
 
 def test_ends_of_the_range() -> None:

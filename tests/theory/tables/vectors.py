@@ -29,6 +29,20 @@ GOLDEN = [
         "theory.md section 3: Gaussian(s)",
     ),
     Golden(
+        "vector_laplace_log_charge",
+        {"d": 1, "radius": 0.5},
+        math.log(1.5),
+        1e-9,
+        "theory.md section 3: Laplace(b)",
+    ),
+    Golden(
+        "vector_laplace_log_charge",
+        {"d": 3, "radius": 2.0},
+        math.log(1 + 2 + 2 + 4 / 3),
+        1e-9,
+        "by hand: 1 + r + r^2/2 + r^3/6",
+    ),
+    Golden(
         "vector_uniform_log_charge",
         {"d": 2, "radius": 3.0, "m": 5},
         0.9608194365672652,
@@ -49,6 +63,7 @@ GOLDEN = [
 
 DOMAINS = {
     "vector_gaussian_log_charge": Domain({"d": st.integers(1, 200), "radius": st.floats(1e-6, 99)}),
+    "vector_laplace_log_charge": Domain({"d": st.integers(1, 200), "radius": st.floats(1e-6, 99)}),
     "vector_uniform_log_charge": Domain(
         {"d": st.integers(1, 200), "radius": st.floats(1e-3, 1e7), "m": st.integers(0, 2**21)}
     ),

@@ -21,6 +21,7 @@ from holdfast.lab.world.holders import Holder, Session, Shown
 from holdfast.lab.world.linear_questions import Arrays, LabQuestion
 from holdfast.lab.world.populations import Population
 from holdfast.mechanisms.terms import Terms
+from holdfast.theory.base import special
 
 __all__ = [
     "DOUBT",
@@ -307,10 +308,11 @@ DOUBT, SUSPICION = 1e-9, 0.01
 
 def most_failures(trials: int, beta: float, chance: float = DOUBT) -> int:
     """More failures than this have probability below `chance` if each has probability <= beta."""
-    from scipy.stats import binom
-
     trials = require.positive_integer("trials", trials)
-    return int(binom.isf(chance, trials, require.probability("beta", beta)))
+    failures = np.arange(trials)
+    # More than k of n failures have the probability I_beta(k + 1, n - k); more than n have none.
+    more = special.betainc(failures + 1, trials - failures, require.probability("beta", beta))
+    return int(np.count_nonzero(more > chance))
 
 
 def fewest_trials(beta: float) -> int:

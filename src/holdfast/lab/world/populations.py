@@ -221,11 +221,10 @@ class AutoRegressive:
         return self.rho == 0.0
 
     def draw(self, n: int, rng: np.random.Generator) -> Arrays:
-        from scipy.signal import lfilter
-
-        noise = rng.standard_normal((self.features, n))
-        noise[:, 1:] *= math.sqrt(1 - self.rho**2)
-        process = lfilter([1.0], [1.0, -self.rho], noise, axis=1)
+        process = rng.standard_normal((self.features, n))
+        process[:, 1:] *= math.sqrt(1 - self.rho**2)
+        for row in range(1, n):
+            process[:, row] += self.rho * process[:, row - 1]
         agree = np.where(process > 0, 1, -1).astype(np.int8)
         return Arrays({"agree": agree, "label": _coins(n, rng)})
 

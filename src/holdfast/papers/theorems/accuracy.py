@@ -64,7 +64,7 @@ from holdfast.theory.typical.composition import (
 from holdfast.theory.typical.notion import log_probability_or_zero
 
 __all__ = [
-    "CHAINS",
+    "ACCURACY_CHAINS",
     "NOISES",
     "Accuracy",
     "AccuracyForm",
@@ -622,7 +622,9 @@ def _best_leakage(noise: _Noise, k: int, log_beta: float, profile: Concentration
     )
 
 
-CHAINS: dict[AccuracyForm, Callable[[int, float, Concentration, AccuracyNoise], Accuracy]] = {
+ACCURACY_CHAINS: dict[
+    AccuracyForm, Callable[[int, float, Concentration, AccuracyNoise], Accuracy]
+] = {
     "leakage": leakage_accuracy,
     "direct": direct_accuracy,
     "literal": literal_accuracy,

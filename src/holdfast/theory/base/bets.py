@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Self
 
@@ -34,6 +34,7 @@ from holdfast.theory.base.theorem import theorem
 
 __all__ = [
     "Array",
+    "Settled",
     "StakeLadder",
     "Tally",
     "centred",
@@ -50,6 +51,7 @@ __all__ = [
     "log_mixture",
     "lower_odds",
     "odds_interval",
+    "settled_by",
     "share_above",
     "share_below",
     "spread_ladder",
@@ -58,6 +60,8 @@ __all__ = [
 
 
 Array = NDArray[np.float64]
+# Whether two numbers, and all between them, would be told alike.
+Settled = Callable[[float, float], bool]
 
 # Rows lie on this grid inside a bet, so that 1 - x is exact; the grid of the engines is coarser.
 _GRID = 2.0**48
@@ -68,6 +72,10 @@ _SLACK = 2.0**-47
 _LOWEST, _HIGHEST = -300, 40
 # So many factors at a time: small samples need few calls, large ones stay in a cache.
 _TOGETHER = 2**16
+# Units that are many are merged to so few, to see which bets matter: what is so many nats below the
+# best is lost in the roundings of its capital.
+_MERGED_FROM, _MERGED, _NEGLIGIBLE = 2**12, 2**8, 80.0
+_NEAREST = 2.0**-18  # how far, relatively, one looks first from where a bound on capital rejects
 _STEPS = [2.0 ** (0.75 * j) for j in range(9)]
 _EQUAL = [1 / len(_STEPS)] * len(_STEPS)
 
@@ -156,6 +164,20 @@ class Tally:
         """A row with value x in [0, 1] gains x and loses 1 - x."""
         return cls(x, 1.0 - x, times, int(times.sum()), root=root)
 
+    def merged(self) -> Tally:
+        """Tally of neighbours that each gained and lost their average: no bet has less capital.
+
+        The logarithm is concave, so this says cheaply how much a bet's capital is at most, up to
+        the roundings of averages.
+        """
+        first = np.arange(0, self.times.size, -(-self.times.size // _MERGED))
+        times = np.add.reduceat(self.times, first)
+        gains, losses = (
+            np.add.reduceat(side * self.times, first) / times for side in (self.gains, self.losses)
+        )
+        losses = np.minimum(losses, self.largest_loss)
+        return replace(self, gains=gains, losses=losses, times=times)
+
 
 @theorem(
     source="Holdfast",
@@ -167,8 +189,10 @@ class Tally:
     domain="0 <= B_i <= M, log_q <= 0; `units` and M public; units need not be alike",
     slack="Markov: wider than the normal limit by 21 % at level e^-12 and by 11 % at e^-28",
 )
-def lower_odds(tally: Tally, log_q: float) -> float:
+def lower_odds(tally: Tally, log_q: float, settled: Settled | None = None) -> float:
     """A lower bound on sum E A / sum E B; 0 where nothing can be said.
+
+    It is as sharp as floats are, or as `settled` wants it: see `last_rejected`.
 
     *E-value.* At the truth the mean factors 1 + (l/M)(E A_i/o - E B_i) average to 1, so their
     product is at most 1 (arithmetic and geometric mean); the stakes are constants of the cell.
@@ -179,7 +203,7 @@ def lower_odds(tally: Tally, log_q: float) -> float:
     that stakes are; the tops are powers of 2.)
     """
     L = -require.log_probability("log_q", log_q)
-    return _least_kept(tally, L, partial(_cell_stakes, tally, L), _EQUAL)
+    return _least_kept(tally, L, partial(_cell_stakes, tally, L), _EQUAL, settled)
 
 
 def even_odds_log_p(tally: Tally, log_q: float) -> float:
@@ -199,13 +223,26 @@ def _cell_stakes(tally: Tally, L: float, cell: int) -> list[float]:
     return [min(1.0, unit * math.sqrt(2.0**cell) * step) for step in _STEPS]
 
 
-def odds_interval(below: Tally, above: Tally, log_p: float) -> Interval:
+def odds_interval(
+    below: Tally, above: Tally, log_p: float, told: Callable[[Interval], object] | None = None
+) -> Interval:
     """theta = sum E A / (sum E A + sum E B), from the tally and from it with both sides exchanged.
 
-    Half the level each; where values are rounded, down in the first and up in the second.
+    Half the level each; where values are rounded, down in the first and up in the second. With
+    `told`, what will be told of the interval, each end is looked for until that is known of it.
     """
     side = level_share(log_p)
-    return Interval(share_below(lower_odds(below, side)), share_above(lower_odds(above, side)))
+    low_known = settled_by(told, lambda odds: Interval(share_below(odds), 1.0))
+    high_known = settled_by(told, lambda odds: Interval(0.0, share_above(odds)))
+    low, high = lower_odds(below, side, low_known), lower_odds(above, side, high_known)
+    return Interval(share_below(low), share_above(high))
+
+
+def settled_by(
+    told: Callable[[Interval], object] | None, end: Callable[[float], Interval]
+) -> Settled | None:
+    """Whether the same is told of the intervals that two numbers make an end of, if that is all."""
+    return None if told is None else lambda a, b: told(end(a)) == told(end(b))
 
 
 def fixed_lower_odds(
@@ -216,12 +253,34 @@ def fixed_lower_odds(
     return _least_kept(tally, L, lambda _: stakes, weights)
 
 
-def log_bets(tally: Tally, stakes: Sequence[float], weights: Sequence[float], odds: float) -> float:
+def log_bets(
+    tally: Tally,
+    stakes: Sequence[float],
+    weights: Sequence[float],
+    odds: float,
+    merged: Tally | None = None,
+) -> float:
     """A lower bound on ln of the mixed capital of these bets against the truth `odds`.
 
     A factor's two parts are sums and products of numbers that are not negative, so its relative
-    error is a few 2^-53.
+    error is a few 2^-53. A stake that occurs again is computed once. With a tally that was
+    `merged`, stakes whose capital is far below that of another one count as 0: the mixture is the
+    same to the last bit, and never above it.
     """
+    distinct = list(dict.fromkeys(stakes))
+    capitals = dict.fromkeys(distinct, -math.inf)
+    if merged is not None:
+        at_most = dict(zip(distinct, _log_capitals(merged, distinct, odds), strict=True))
+        best = max(distinct, key=at_most.__getitem__)
+        (capitals[best],) = _log_capitals(tally, [best], odds)
+        enough = capitals[best] - _NEGLIGIBLE
+        distinct = [each for each in distinct if each != best and at_most[each] >= enough]
+    capitals.update(zip(distinct, _log_capitals(tally, distinct, odds), strict=True))
+    return log_mixture([capitals[each] for each in stakes], weights)
+
+
+def _log_capitals(tally: Tally, stakes: Sequence[float], odds: float) -> list[float]:
+    """Lower bounds on ln of the capital of each bet."""
     won, lost = tally.gains / tally.largest_loss / odds, tally.losses / tally.largest_loss
     remaining = (tally.largest_loss - tally.losses) / tally.largest_loss
     capitals: list[float] = []
@@ -232,7 +291,7 @@ def log_bets(tally: Tally, stakes: Sequence[float], weights: Sequence[float], od
         factors += remaining
         factors += stake * won
         capitals.extend(log_capital(factors, tally.times) / tally.root)
-    return log_mixture(capitals, weights)
+    return capitals
 
 
 def _least_kept(
@@ -240,6 +299,7 @@ def _least_kept(
     L: float,
     stakes: Callable[[int], Sequence[float]],
     weights: Sequence[float],
+    settled: Settled | None = None,
 ) -> float:
     """The bound is in the cell above the highest one whose top is rejected."""
     gained, lost = ((side * tally.times).sum() for side in (tally.gains, tally.losses))
@@ -250,9 +310,11 @@ def _least_kept(
     if first <= _LOWEST:
         return 0.0
 
+    merged = tally.merged() if tally.times.size >= _MERGED_FROM else None
+
     @cache
     def excess(cell: int, odds: float) -> float:
-        return log_bets(tally, stakes(cell), weights, odds) - L
+        return log_bets(tally, stakes(cell), weights, odds, merged) - L
 
     def accepts(step: int) -> bool:
         return excess(first - step, 2.0 ** (first - step + 1)) < 0.0
@@ -265,7 +327,31 @@ def _least_kept(
     if excess(cell, bottom) < 0.0:
         return bottom
     top = bottom * (2.0 if cell < _HIGHEST else 2.0**20)
-    return last_rejected(partial(excess, cell), bottom, top)
+    if merged is not None and settled is not None:
+
+        def at_most(odds: float) -> float:
+            return log_bets(merged, stakes(cell), weights, odds) - L
+
+        bottom, top = _bracket(partial(excess, cell), at_most, bottom, top)
+    return last_rejected(partial(excess, cell), bottom, top, settled=settled)
+
+
+def _bracket(
+    excess: Callable[[float], float],
+    at_most: Callable[[float], float],
+    rejected: float,
+    inside: float,
+) -> tuple[float, float]:
+    """A narrower bracket of where `excess` falls below 0, just below where a bound on it does."""
+    near = last_rejected(at_most, rejected, inside, relative=_NEAREST)
+    for below in (0.0, _NEAREST, 2.0**4 * _NEAREST, 2.0**8 * _NEAREST, 2.0**12 * _NEAREST):
+        probe = near * (1.0 - below)
+        if not rejected < probe < inside:
+            continue
+        if excess(probe) >= 0.0:
+            return probe, inside
+        inside = probe
+    return rejected, inside
 
 
 def log_capital(factors: Array, times: Array, size: float | Array = 0.0) -> Array:
@@ -326,11 +412,13 @@ def last_rejected(
     *,
     relative: float = 1e-11,
     absolute: float = 0.0,
+    settled: Settled | None = None,
 ) -> float:
     """The rejected end of a small bracket: `excess` >= 0 at it, as it was at `rejected`.
 
     Interpolates (Illinois), with a bisection at every third step and wherever the excess is not
-    finite.
+    finite. Ends as well where `settled` holds of both ends of the bracket: nothing that is told
+    would differ.
     """
     at_rejected, at_inside = excess(rejected), excess(inside)
     if at_inside >= 0.0:
@@ -338,6 +426,8 @@ def last_rejected(
     moved = 0  # which end moved last: the other one's excess is halved if it stays twice
     for step in range(200):
         if abs(inside - rejected) <= max(absolute, relative * max(abs(inside), abs(rejected))):
+            break
+        if settled is not None and settled(rejected, inside):
             break
         middle = 0.5 * (rejected + inside)
         if step % 3 != 2 and math.isfinite(at_rejected) and math.isfinite(at_inside):

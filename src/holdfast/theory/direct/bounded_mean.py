@@ -7,12 +7,14 @@ two-sided level, q one side's.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from holdfast import require
 from holdfast.theory.base.bets import (
+    Settled,
     Tally,
     counted,
     even_odds_log_p,
@@ -48,14 +50,21 @@ __all__ = [
     domain="values in [0, 1], log_q <= 0; independent rows",
     slack="against the best single bet that knows the variance 4-8 %",
 )
-def bounded_mean_lower(values: ArrayLike, log_q: float, times: ArrayLike | None = None) -> float:
+def bounded_mean_lower(
+    values: ArrayLike,
+    log_q: float,
+    times: ArrayLike | None = None,
+    settled: Settled | None = None,
+) -> float:
     """A lower bound on the average mean of the rows, at one-sided level e^{log_q}.
 
     `times` says how often each value occurred. Dividing gain by loss turns mu into the odds
-    mu/(1 - mu) of `lower_odds`: 1 - l + l x/m = 1 - l(1 - x) + l x (1 - m)/m.
+    mu/(1 - mu) of `lower_odds`: 1 - l + l x/m = 1 - l(1 - x) + l x (1 - m)/m. It is looked for
+    until `settled` holds of two means that it is between.
     """
     tally = Tally.of_values(*counted(times, unit_values(values)))
-    return share_below(lower_odds(tally, log_q))
+    of_odds = settled and (lambda a, b: settled(share_below(a), share_below(b)))
+    return share_below(lower_odds(tally, log_q, of_odds))
 
 
 @theorem(
@@ -89,12 +98,19 @@ def histogram_mean_interval(counts: ArrayLike, log_p: float) -> Interval:
 
 
 def enclosed_mean_interval(
-    low: ArrayLike, high: ArrayLike, log_p: float, times: ArrayLike | None = None
+    low: ArrayLike,
+    high: ArrayLike,
+    log_p: float,
+    times: ArrayLike | None = None,
+    told: Callable[[Interval], object] | None = None,
 ) -> Interval:
-    """`bounded_mean_interval` of values known only to lie between `low` and `high`."""
+    """`bounded_mean_interval` of values known only to lie between `low` and `high`.
+
+    With `told`, what will be told of the interval, no sharper than that needs.
+    """
     least, most, counts = counted(times, unit_values(low), unit_values(high, up=True))
     below, above = Tally.of_values(least, counts), Tally.of_values(1.0 - most, counts)
-    return odds_interval(below, above, log_p)
+    return odds_interval(below, above, log_p, told)
 
 
 # Around the best stake for the guessed second moment: a wrong guess costs width, never validity.

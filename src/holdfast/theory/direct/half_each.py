@@ -15,13 +15,14 @@ capital of the bets in order, block by block, against a mean of m.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from holdfast import require
 from holdfast.errors import InvalidArgument
-from holdfast.theory.base.bets import Array, counted, log_capital, unit_values
+from holdfast.theory.base.bets import Array, Settled, counted, log_capital, settled_by, unit_values
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.safeside import level_share, round_up
 from holdfast.theory.base.theorem import theorem
@@ -66,7 +67,13 @@ def mean_cells(n: int) -> int:
     "log_q <= 0; alike rows",
     slack="1.05-1.17 times the normal half-width at the same level, where 12.2 alone has 1.20-1.34",
 )
-def half_each_lower(values: ArrayLike, times: ArrayLike, order: ArrayLike, log_q: float) -> float:
+def half_each_lower(
+    values: ArrayLike,
+    times: ArrayLike,
+    order: ArrayLike,
+    log_q: float,
+    settled: Settled | None = None,
+) -> float:
     """A lower bound on the mean of rows that are told by value: `times` says how often each occurs.
 
     `order` is a permutation of the rows, as they stand value by value, that was drawn without
@@ -77,23 +84,41 @@ def half_each_lower(values: ArrayLike, times: ArrayLike, order: ArrayLike, log_q
     each factor 1 + lam(x - m) is positive with mean at most 1: by Ville's inequality W reaches
     2/q at some block's end with probability at most q/2. If it does not, and a <= mu (q/2), mu's
     cell is among those from a on and is not rejected, so the first such cell is not above it. No
-    cell below a matters: W need not be monotone in m.
+    cell below a matters: W need not be monotone in m. With `settled`, a is looked for until its
+    cell is known and what will be told of it.
     """
     x, side = unit_values(values), level_share(log_q)
-    low = bounded_mean_lower(x, side, times)
-    return _in_order(_ordered(x, times, order), -side, low)
+    rows = _ordered(x, times, order)
+    cells = mean_cells(max(1, rows.size))
+    low = bounded_mean_lower(
+        *(x, side, times),
+        settled and (lambda a, b: _cell(a, cells) == _cell(b, cells) and settled(a, b)),
+    )
+    return max(low, _first_kept(rows, -side, _cell(low, cells), cells) / cells)
 
 
 def half_each_interval(
-    low: ArrayLike, high: ArrayLike, times: ArrayLike, order: ArrayLike, log_p: float
+    low: ArrayLike,
+    high: ArrayLike,
+    times: ArrayLike,
+    order: ArrayLike,
+    log_p: float,
+    told: Callable[[Interval], object] | None = None,
 ) -> Interval:
     """The interval of the mean of values known only to lie between `low` and `high`.
 
-    Both one-sided bounds at e^{log_p}/2, of the least values and of 1 minus the largest.
+    Both one-sided bounds at e^{log_p}/2, of the least values and of 1 minus the largest. With
+    `told`, what will be told of the interval, each is looked for until that is known of it.
     """
     side = level_share(log_p)
-    mirrored = half_each_lower(1.0 - unit_values(high, up=True), times, order, side)
-    return Interval(half_each_lower(low, times, order, side), min(1.0, round_up(1.0 - mirrored)))
+
+    def mirror(mean: float) -> float:
+        return min(1.0, round_up(1.0 - mean))
+
+    above = settled_by(told, lambda mean: Interval(0.0, mirror(mean)))
+    mirrored = half_each_lower(1.0 - unit_values(high, up=True), times, order, side, above)
+    below = settled_by(told, lambda mean: Interval(mean, 1.0))
+    return Interval(half_each_lower(low, times, order, side, below), mirror(mirrored))
 
 
 def _ordered(x: Array, times: ArrayLike, order: ArrayLike) -> Array:
@@ -111,21 +136,21 @@ def _ordered(x: Array, times: ArrayLike, order: ArrayLike) -> Array:
     return np.asarray(rows[ranks])
 
 
-def _in_order(x: Array, L: float, low: float) -> float:
-    """The left end of the first cell that is not rejected, from that of `low` on; `low` at least.
+def _cell(mean: float, cells: int) -> int:
+    return min(cells - 1, math.floor(mean * cells))
 
-    Cells whose top is 1 are never rejected.
-    """
-    if x.size == 0:
-        return low
-    cells, blocks = mean_cells(x.size), min(BLOCKS, x.size)
+
+def _first_kept(x: Array, L: float, cell: int, cells: int) -> int:
+    """The first cell that is not rejected, from this one on; one whose top is 1 never is."""
+    if not x.size:
+        return 0
+    blocks = min(BLOCKS, x.size)
     ends = np.arange(blocks + 1) * x.size // blocks
-    cell = min(cells - 1, math.floor(low * cells))
     while True:
         tops = np.arange(cell + 1, min(cell + _TOGETHER, cells - 1) + 1) / cells
         kept = np.flatnonzero(log_wealth(x, ends, tops, L)[-1] < L)
         if kept.size or not tops.size:
-            return max(low, (cell + int(kept[0]) if kept.size else cell) / cells)
+            return cell + (int(kept[0]) if kept.size else 0)
         cell += tops.size
 
 
@@ -151,7 +176,7 @@ def log_wealth(x: Array, ends: NDArray[np.int64], means: Array, L: float) -> Arr
         stake = np.minimum(most, np.sqrt(aims[block] * np.maximum(L - wealth[block], 0.0)))
         gain = sum_of_series(series[:, block], stake) - _SLACK * size
         near = NEAR / np.maximum(means - least[block], largest[block] - means)
-        if np.any(far := stake > near):
+        if (far := stake > near).any():
             rows = slice(ends[block], ends[block + 1])
             factors = 1.0 + stake[far, np.newaxis] * (x[rows] - means[far, np.newaxis])
             gain[far] = log_capital(factors, ones[rows], 1.0 + stake[far])
@@ -182,5 +207,6 @@ def sum_of_series(terms: Array, stake: Array) -> Array:
     """The sum of each term times the stake to the power of its place, from 1 on."""
     total = terms[-1] * stake
     for term in terms[-2::-1]:
-        total = (total + term) * stake
+        total += term
+        total *= stake
     return np.asarray(total)

@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 
 from holdfast import require
 from holdfast.theory.base.concentration import Concentration
@@ -405,13 +405,11 @@ def _most(
     side, and the two bounds meet after a few counts.
     """
     leaked = require.non_negative("nats", nats)
-
-    @cache
-    def with_share(log_p: float) -> int:
-        return _number_afforded(stages, t, leaked - log_p, most, cost)
+    parts = tuple(map(tuple, stages))
 
     def afforded(k: int) -> int:
-        return with_share(require.log_probability("log_share", log_share(k)))
+        log_p = require.log_probability("log_share", log_share(k))
+        return _number_afforded(parts, t, leaked - log_p, most, cost)
 
     low, high = 0, afforded(1)
     while low < high:
@@ -423,23 +421,29 @@ def _most(
     return low
 
 
+@lru_cache(maxsize=64)  # a price says what is left before a question and after it, often the same
 def _number_afforded(
-    stages: _Stages, t: float, start: float, most: int, cost: _QuestionCost
+    stages: tuple[tuple[Concentration, ...], ...],
+    t: float,
+    start: float,
+    most: int,
+    cost: _QuestionCost,
 ) -> int:
     """The largest k up to `most` that affords all charges before its last part, counted once."""
-    parts, L = sum(map(len, stages)), start
+    parts, L, beyond = sum(map(len, stages)), start, 0
     candidates = min(most, MOST_EXACT // parts + 1)
+    widest = stages[0][0] if parts == 1 else _Widest([each for stage in stages for each in stage])
+    if most > candidates and (alpha := widest.radius(-start)) < t:
+        steps = steps_at_least(widest, t, alpha, t, cost) / parts
+        beyond = most if math.isinf(steps) else math.ceil(steps) - (parts > 1)
+        if beyond >= 2 * candidates:  # so that counting the first of them says nothing new
+            return min(most, beyond)
     for k in range(1, candidates + 1):
         for stage in stages:
             radii = [profile.radius(-L) for profile in stage]
             if max(radii) >= t:
                 return k - 1
             L += sum(cost(alpha, t) for alpha in radii)
-    if most <= candidates:
-        return most
-    profile = stages[0][0] if parts == 1 else _Widest([each for stage in stages for each in stage])
-    steps = steps_at_least(profile, t, profile.radius(-start), t, cost) / parts
-    beyond = most if math.isinf(steps) else math.ceil(steps) - (parts > 1)
     return min(most, max(candidates, beyond))
 
 

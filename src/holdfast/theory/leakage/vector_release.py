@@ -27,7 +27,12 @@ from holdfast.theory.base import special
 from holdfast.theory.base.safeside import round_up
 from holdfast.theory.base.theorem import theorem
 
-__all__ = ["vector_gaussian_log_charge", "vector_mean_radius", "vector_uniform_log_charge"]
+__all__ = [
+    "vector_gaussian_log_charge",
+    "vector_laplace_log_charge",
+    "vector_mean_radius",
+    "vector_uniform_log_charge",
+]
 
 _ULP = math.ulp(1.0)
 
@@ -37,13 +42,17 @@ _ULP = math.ulp(1.0)
     place="McDiarmid 1989, for the norm of a mean of vectors",
     statement="The mean of n independent vectors of a set of diameter D, with mean squared distance"
     " from their expectations at most v^2, is further than v/sqrt(n) + D sqrt(ln(1/p)/(2n)) from "
-    "its expectation (l2) with probability at most p, in any dimension.",
+    "its expectation (l2) with probability at most p, in any dimension; in the l1 norm with the "
+    "diameter in that norm, and v sqrt(d) for v.",
     domain="n >= 1, diameter > 0, spread >= 0, ln p <= 0",
     monotone={"n": "down", "diameter": "up", "spread": "up", "log_p": "down"},
     slack="the mean of the norm is bounded by its root mean square",
 )
 def vector_mean_radius(n: int, diameter: float, spread: float, log_p: float) -> float:
-    """The radius, rounded up: to change one row moves the norm by at most D/n."""
+    """The radius, rounded up: to change one row moves the norm by at most D/n.
+
+    The mean of the l1 norm is at most sqrt(d) times that of the l2 norm.
+    """
     n = require.positive_integer("n", n)
     diameter = require.positive("diameter", diameter)
     spread = require.non_negative("spread", spread)
@@ -109,3 +118,23 @@ def vector_gaussian_log_charge(d: int, radius: float) -> float:
     j = np.arange(d + 1, dtype=np.float64)
     terms = _log_binomials(d) + j * math.log(radius / math.sqrt(2))
     return _log_sum(terms + special.gammaln((d - j) / 2 + 1) - special.gammaln(d / 2 + 1))
+
+
+@theorem(
+    source="Holdfast",
+    place="Section 3, a vector with Laplace noise",
+    statement="A vector within an l1 ball, released with independent Laplace noise in each "
+    "coordinate, has kappa = sum_{j=0}^{d} r^j/j!, r the radius in scales: below e^r in any "
+    "dimension.",
+    domain="d >= 1, radius >= 0 (l1, in scales)",
+    monotone={"d": "up", "radius": "up"},
+    slack="none: the integral of the largest density",
+)
+def vector_laplace_log_charge(d: int, radius: float) -> float:
+    """ln kappa, rounded up: the largest density is e^{-(|z| - r)+}/2^d in the l1 norm |z|, whose
+    law has the density |z|^{d-1}/(d-1)! but for e^{-|z|}."""
+    d, radius = require.positive_integer("d", d), require.non_negative("radius", radius)
+    if radius == 0.0:
+        return 0.0
+    j = np.arange(d + 1, dtype=np.float64)
+    return min(round_up(radius), _log_sum(j * math.log(radius) - special.gammaln(j + 1)))

@@ -1,0 +1,1 @@
+"""The five source documents, a script each: what it describes, run from end to end."""
