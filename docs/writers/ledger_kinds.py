@@ -284,7 +284,18 @@ def _records() -> dict[str, Mapping[str, Any]]:
     likely = LikelyWidth(0.1, 1, 1, 0.25, -1.0, False)
     asked = Asked(offer, 0.0, 1.0, Request(_TEXT, 0.0, 1.0, likely=likely))
     release = Release(1, "answered", 0.5, Interval(0.4, 0.6), 0.1)
-    told = ["line", "repeated", "request", "status", "value", "interval", "charge", "parts", "rows", "missing"]
+    told = [
+        "line",
+        "repeated",
+        "request",
+        "status",
+        "value",
+        "interval",
+        "charge",
+        "parts",
+        "rows",
+        "missing",
+    ]
     return {
         "request": asked.request.body(),
         "look": asked.body(0),
