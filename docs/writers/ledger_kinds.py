@@ -119,6 +119,7 @@ _OWN: Mapping[str, Mapping[str, str]] = {
         "salt": "a salt of its own",
     },
     "board/1": {
+        "cap": "of capped errors: at what they are",
         "label": "the column of labels",
         "metric": "what submissions are scored by",
         "public": "whether submissions are compared as they come",
