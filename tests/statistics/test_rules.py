@@ -194,11 +194,11 @@ def test_the_symbols_of_many_values_are_those_of_the_sharp_intervals(spread: flo
     value, (log_p, _) = Fraction(rows.total, 20_000 * GRID), contained_levels(LOG_P)
     rule = MeanRule(20_000, LOG_P)
     sharp = enclosed_mean_interval(ends, ends, log_p, counts)
-    assert rule.seen(rows) == rule.window.seen(value, sharp)
+    assert rule.encode(rows) == rule.window.encode(value, sharp)
     alike = AlikeMean(20_000, LOG_P)
     order, twice = ranks_in_order(20_000, b"key"), 20_000**2 * 2.0**-45
     both = half_each_interval(ends, ends, counts, order, log_p - twice)
-    assert alike.seen_in_order(rows, b"key") == alike.window.seen(value, both)
+    assert alike.encode_in_order(rows, b"key") == alike.window.encode(value, both)
 
 
 def test_every_order_of_ranks_is_as_likely() -> None:
