@@ -119,6 +119,7 @@ _OWN: Mapping[str, Mapping[str, str]] = {
         "salt": "a salt of its own",
     },
     "board/1": {
+        "cap": "of capped errors: at what they are",
         "label": "the column of labels",
         "metric": "what submissions are scored by",
         "public": "whether submissions are compared as they come",
@@ -284,11 +285,12 @@ def _records() -> dict[str, Mapping[str, Any]]:
     likely = LikelyWidth(0.1, 1, 1, 0.25, -1.0, False)
     asked = Asked(offer, 0.0, 1.0, Request(_TEXT, 0.0, 1.0, likely=likely))
     release = Release(1, "answered", 0.5, Interval(0.4, 0.6), 0.1)
-    told = ["line", "repeated", "request", "status", "value", "interval", "charge", "parts", "rows", "missing"]
+    told = ["line", "repeated", "request", "status", "value", "interval", "charge", "parts"]
+    told += ["rows", "missing"]
     return {
         "request": asked.request.body(),
         "look": asked.body(0),
         "offer": offer.to_dict(),
         "release": entries.settlement(_AT, 1, [3], [release])["answers"][0],
-        "line": dict.fromkeys(told),
+        "line": dict.fromkeys((*told, "rows", "missing")),
     }

@@ -351,15 +351,15 @@ def doses(rows: int = 1_200, seed: int = 5) -> pl.DataFrame:
 
 
 @pytest.mark.parametrize("described", ["exact", "off"])
-def test_numbers_with_declared_values_are_groups(tmp_path: Path, described: str) -> None:
+def test_numbers_with_declared_values_are_groups(tmp_path: Path, described: Any) -> None:
     path, frame = tmp_path / "t.ledger", doses()
     schema = {"dose": [0.1, 0.25, 2]}
     with holdfast.open(frame, ledger=path, described=described, schema=schema) as holdout:
-        named = {"tolerance": 0.3} if described == "off" else {}
-        groups = holdout.ask("avg(well) by dose", **named)
+        named: dict[str, Any] = {"tolerance": 0.3} if described == "off" else {}
+        groups = holdout.ask("avg(well)", by="dose", **named)
         assert [label for label, _ in groups] == [0.1, 0.25, 2.0]
         for label, answer in groups:
-            truth = frame.filter(pl.col("dose") == label)["well"].mean()
+            truth: Any = frame.filter(pl.col("dose") == label)["well"].mean()
             assert answer.interval.low <= truth <= answer.interval.high
         assert holdout.ask("avg(dose)", **named).interval.high <= 2.0
         if described == "exact":
@@ -389,7 +389,7 @@ def test_few_numbers_that_are_frequent_are_learnt(tmp_path: Path) -> None:
         assert holdout.schema.values == {"dose": (0.1, 0.25, 2.0)}
         assert holdout.schema.bounds["dose"] == (0.1, 2.0)
         assert holdout.schema.said.values == {}
-        assert len(holdout.ask("avg(well) by dose")) == 3
+        assert len(holdout.ask("avg(well)", by="dose")) == 3
     with holdfast.open(
         held, ledger=tmp_path / "said.ledger", train=train, schema={"dose": (0, 3)}
     ) as holdout:

@@ -40,6 +40,7 @@ from holdfast.ledger.witness import Witness
 from holdfast.mechanisms.terms import Terms
 from holdfast.question.row import GRID, RowValue
 from holdfast.statistics.statistic import averaged
+from tests.holdout.tables import Crash, crash, watch
 from tests.mechanisms.fake import SCHEMA, Sums
 from tests.seam import CHECKPOINT_EVERY, WRITE_ENTRIES, put_sample, real, transcript_of
 from tests.statistics.asked import asked
@@ -186,6 +187,31 @@ def arm(holdout: Holdout, point: str) -> None:
     patch.setattr(WRITE_ENTRIES, dying_write)
     patch.setattr(Witness, "note", dying_note)
     put_sample(holdout, Sums(ROWS, dying_total))
+
+
+def dying(point: str, holdout: Holdout, patch: pytest.MonkeyPatch) -> None:
+    """Die at this point of the next answer."""
+    when, _, entry = point.partition(" ")
+    append, write = Store.append, real(WRITE_ENTRIES)
+
+    def dying_append(self: Store, entries: Entries, *said: Any) -> Sequence[Any]:
+        own = kind_of(entries[0][0]) == entry
+        if own and when == "before":
+            raise Crash
+        rows = append(self, entries, *said)
+        if own and when == "after":
+            raise Crash
+        return rows
+
+    def dying_write(connection: Any, addition: Addition) -> None:
+        write(connection, addition)
+        if when == "inside" and any(f'"{entry}/' in text for _, text, _ in addition.rows):
+            raise Crash
+
+    patch.setattr(Store, "append", dying_append)
+    patch.setattr(WRITE_ENTRIES, dying_write)
+    if point == "in the scan":
+        watch(holdout, crash)
 
 
 def killed_at(path: Path, point: str, batch: int) -> None:

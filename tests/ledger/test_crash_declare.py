@@ -23,9 +23,9 @@ from holdfast.question.expression import Expression
 from holdfast.statistics.bits import Prior
 from holdfast.statistics.event import Part
 from tests.holdout.tables import Crash, copied, opened, untouchable, watch
+from tests.ledger.children import dying
 from tests.ledger.forging import faults
 from tests.ledger.reading import folded
-from tests.ledger.test_crash_rules import dying
 from tests.seam import transcript_of
 
 FRAME = pl.DataFrame({"a": [True, False] * 200, "b": [True, True, False, False] * 100})

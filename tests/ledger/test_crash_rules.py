@@ -6,7 +6,6 @@ next process finishes it with the same answer.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +14,10 @@ import polars as pl
 import pytest
 
 from holdfast.holdout.answer import Answer
-from holdfast.holdout.holdout import Holdout
-from holdfast.ledger.backend import Addition
-from holdfast.ledger.store import Store
-from tests.holdout.tables import Crash, copied, crash, opened, untouchable, watch
-from tests.ledger.children import Entries, kind_of
+from tests.holdout.tables import Crash, copied, opened, untouchable, watch
+from tests.ledger.children import dying
 from tests.ledger.forging import faults
 from tests.ledger.reading import folded
-from tests.seam import WRITE_ENTRIES, real
 
 ROWS = 300
 POINTS = (
@@ -75,31 +70,6 @@ def starts(tmp_path_factory: pytest.TempPathFactory) -> dict[str | None, Path]:
         with opened(folder, FRAME, schema=BOUNDS, described="exact", **declared):
             paths[name] = folder / "t.ledger"
     return paths
-
-
-def dying(point: str, holdout: Holdout, patch: pytest.MonkeyPatch) -> None:
-    """Die at this point of the next answer."""
-    when, _, entry = point.partition(" ")
-    append, write = Store.append, real(WRITE_ENTRIES)
-
-    def dying_append(self: Store, entries: Entries, *said: Any) -> Sequence[Any]:
-        own = kind_of(entries[0][0]) == entry
-        if own and when == "before":
-            raise Crash
-        rows = append(self, entries, *said)
-        if own and when == "after":
-            raise Crash
-        return rows
-
-    def dying_write(connection: Any, addition: Addition) -> None:
-        write(connection, addition)
-        if when == "inside" and any(f'"{entry}/' in text for _, text, _ in addition.rows):
-            raise Crash
-
-    patch.setattr(Store, "append", dying_append)
-    patch.setattr(WRITE_ENTRIES, dying_write)
-    if point == "in the scan":
-        watch(holdout, crash)
 
 
 def said(answer: Answer) -> tuple[Any, ...]:

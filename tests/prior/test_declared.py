@@ -20,7 +20,7 @@ from holdfast.question.columns import Schema
 from holdfast.question.expression import ColumnType
 from holdfast.statistics.bits import Prior
 from holdfast.theory.length.levels import option_millibits
-from holdfast.theory.length.words import option
+from holdfast.theory.length.words import option, share
 from tests.prior.corpus import SCHEMAS, prior
 
 TYPES = {"x": ColumnType.FLOAT, "k": ColumnType.INTEGER, "t": ColumnType.TEXT}
@@ -230,7 +230,6 @@ def test_the_weights_of_numbers_beside_declared_ones_sum_to_at_most_one(
     place = Place(Class.LEVEL, values=declared)
     others = {float(f"{digits}e{power}") for digits in range(1, 1000) for power in range(-9, 6)}
     if copies == 2:
-        share = literals.share
         monkeypatch.setattr(
             literals, "share", lambda row, name: share(row, name) * (1 + (name == "range"))
         )

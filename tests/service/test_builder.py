@@ -35,7 +35,9 @@ def holdout() -> holdfast.Holdout:
 def builder_of(holdout: holdfast.Holdout) -> Builder:
     schema = holdout.schema
     columns = [
-        PublicColumn(name, str(kind), schema.bounds.get(name), schema.values.get(name, ()))
+        PublicColumn(
+            name, str(kind), schema.bounds.get(name), tuple(map(str, schema.values.get(name, ())))
+        )
         for name, kind in schema.types.items()
     ]
     return Builder(columns, ROWS)
@@ -210,3 +212,12 @@ def test_whatever_is_sent_nothing_breaks(text: str, verb: str, rest: str, caret:
     after = BUILDER.after_click(text, f"{verb} {rest}", caret)
     fields = {f"{rest} value": text, "slot 0 value": text, "where 0 operator": text}
     BUILDER.controls(BUILDER.with_fields(after, fields))
+
+
+def test_numbers_with_declared_values_are_offered_as_groups() -> None:
+    column = {"name": "dose", "type": "float", "bounds": None, "values": [0.5, 1.0, 2.0]}
+    (dose,) = PublicColumn.all_of({"columns": [column], "key": None})
+    assert dose.about == "float: 0.5, 1, 2"
+    assert dose.has_groups
+    by = Builder([dose], ROWS).completions("avg(dose > 1) by do")
+    assert [each.text for each in by] == ["avg(dose > 1) by dose"]

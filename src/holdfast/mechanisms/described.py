@@ -16,9 +16,16 @@ from holdfast.data.sample import Sample
 from holdfast.errors import BudgetExhausted
 from holdfast.mechanisms.exact import planned_without
 from holdfast.mechanisms.kind import MechanismKind, Planned, no_options
-from holdfast.mechanisms.mechanism import Offer, Release, Symbol, Wish, charged, each_settled
+from holdfast.mechanisms.mechanism import (
+    Offer,
+    Release,
+    Symbol,
+    Uncounted,
+    Wish,
+    each_settled,
+)
 from holdfast.mechanisms.noise import Noise
-from holdfast.mechanisms.terms import Account, PartStages, Terms
+from holdfast.mechanisms.terms import Account, Terms
 from holdfast.statistics.bits import Prior
 from holdfast.statistics.description import DescribedQuestion
 from holdfast.statistics.entry import Table
@@ -39,7 +46,7 @@ __all__ = [
 
 
 @dataclass(frozen=True, slots=True)
-class Described:
+class Described(Uncounted):
     """Answers to described questions: of the dictionary that every ledger has, or of a late one."""
 
     name: str = "described/1"
@@ -94,20 +101,6 @@ class Described:
             found.rows,
             found.missing,
         )
-
-    def advance(
-        self, account: Account, offers: Sequence[Offer], releases: Sequence[Release]
-    ) -> Account:
-        return charged(account, offers, [release.charge for release in releases])
-
-    def questions_left(
-        self,
-        terms: Terms,  # noqa: ARG002
-        account: Account,  # noqa: ARG002
-        stages: PartStages = (),  # noqa: ARG002
-    ) -> int:
-        """Any number; what is counted elsewhere are the others."""
-        return 0
 
 
 DESCRIBED = Described()
@@ -204,7 +197,7 @@ _REFUSAL = (
 
 
 @dataclass(frozen=True, slots=True)
-class DescribedOnly:
+class DescribedOnly(Uncounted):
     """Refuses every question that comes to it: described ones do not."""
 
     @property
@@ -226,19 +219,6 @@ class DescribedOnly:
 
     def settle(self, offers: Sequence[Offer], symbols: Sequence[Symbol]) -> list[Release]:  # noqa: ARG002
         raise TypeError("what was refused has no answer")
-
-    def advance(
-        self, account: Account, offers: Sequence[Offer], releases: Sequence[Release]
-    ) -> Account:
-        return charged(account, offers, [release.charge for release in releases])
-
-    def questions_left(
-        self,
-        terms: Terms,  # noqa: ARG002
-        account: Account,  # noqa: ARG002
-        stages: PartStages = (),  # noqa: ARG002
-    ) -> int:
-        return 0
 
 
 def _plan(wanted: Terms, options: Mapping[str, Any]) -> Planned:

@@ -34,6 +34,7 @@ __all__ = [
     "Release",
     "Status",
     "Symbol",
+    "Uncounted",
     "Walked",
     "Wish",
     "about",
@@ -359,6 +360,26 @@ def charged(account: Account, offers: Sequence[Offer], charges: Sequence[float])
         if charge > 0.0:  # nothing is added exactly
             leakage = leakage.charge(charge)
     return replace(account, leakage=leakage, described=described, claims=claims)
+
+
+class Uncounted:
+    """Mechanism whose answers are none of the number that was declared; each is charged."""
+
+    __slots__ = ()
+
+    def advance(
+        self, account: Account, offers: Sequence[Offer], releases: Sequence[Release]
+    ) -> Account:
+        return charged(account, offers, [release.charge for release in releases])
+
+    def questions_left(
+        self,
+        terms: Terms,  # noqa: ARG002
+        account: Account,  # noqa: ARG002
+        stages: PartStages = (),  # noqa: ARG002
+    ) -> int:
+        """Any number; what is counted elsewhere are the others."""
+        return 0
 
 
 def each_settled(

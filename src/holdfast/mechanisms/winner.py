@@ -21,9 +21,16 @@ from holdfast import require
 from holdfast.data.sample import Sample
 from holdfast.data.sampling import Sampling
 from holdfast.errors import BudgetExhausted, InvalidArgument, InvalidQuestion
-from holdfast.mechanisms.mechanism import Offer, Release, Symbol, Wish, charged, each_settled
+from holdfast.mechanisms.mechanism import (
+    Offer,
+    Release,
+    Symbol,
+    Uncounted,
+    Wish,
+    each_settled,
+)
 from holdfast.mechanisms.noise import Noise
-from holdfast.mechanisms.terms import Account, PartStages, Terms
+from holdfast.mechanisms.terms import Account, Terms
 from holdfast.question.row import GRID, RowValue
 from holdfast.statistics.statistic import Measured, Statistic
 from holdfast.theory.base.concentration import Concentration
@@ -181,7 +188,7 @@ class _Standing:
 
 
 @dataclass(frozen=True, slots=True)
-class Winner:
+class Winner(Uncounted):
     """The best of a search's candidates; its name in the ledger has that of the search."""
 
     name: str
@@ -257,20 +264,6 @@ class Winner:
             (standing.rows, standing.rows),
             member=standing.members[place],
         )
-
-    def advance(
-        self, account: Account, offers: Sequence[Offer], releases: Sequence[Release]
-    ) -> Account:
-        return charged(account, offers, [release.charge for release in releases])
-
-    def questions_left(
-        self,
-        terms: Terms,  # noqa: ARG002
-        account: Account,  # noqa: ARG002
-        stages: PartStages = (),  # noqa: ARG002
-    ) -> int:
-        """Any number; what is counted elsewhere are the others."""
-        return 0
 
 
 def _of_candidates(question: object) -> WinnerQuestion:

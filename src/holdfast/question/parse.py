@@ -141,7 +141,7 @@ def _require_likely_value(schema: Schema, op: Op, name: str, value: str) -> None
             f"{listed(map(str, known[:_MOST_LISTED]))}; write one of them, or {identifier(name)} "
             f"like {string(value)} for one that was not declared."
         )
-    learnt = schema.values.get(name, ())
+    learnt = [each for each in schema.values.get(name, ()) if isinstance(each, str)]
     spelled = [each for each in learnt if each.casefold() == value.strip().casefold()]
     if op in (Op.EQUAL, Op.UNEQUAL) and spelled and value not in learnt:
         raise InvalidQuestion(

@@ -69,7 +69,7 @@ class PublicColumn:
                 each["name"],
                 each["type"],
                 None if each["bounds"] is None else tuple(each["bounds"]),
-                tuple(each["values"] or ()),
+                tuple(v if isinstance(v, str) else numeral(v) for v in each["values"] or ()),
                 each["name"] == facts["key"],
             )
             for each in facts["columns"]
@@ -96,7 +96,7 @@ class PublicColumn:
     @property
     def has_groups(self) -> bool:
         """Whether a table can have a row for each of its values."""
-        if self.type == "integer" and self.bounds is not None:
+        if self.type == "integer" and self.bounds is not None and not self.values:
             return self.bounds[1] - self.bounds[0] < _MOST_GROUPS
         return self.type == "boolean" or bool(self.values)
 
@@ -587,7 +587,7 @@ class Builder:
         write: Callable[[str], str] = self._written
         if value is not None:
             column = self.columns.get(value["column"].strip('"'))
-            words = [] if column is None else [(each, "") for each in column.values]
+            words = [] if column is None else [(each, "") for each in _values(column)]
             start, write = value.start("start"), _closed
         else:
             match = _OPEN_WORD.search(before)
@@ -637,7 +637,8 @@ def _closed(value: str) -> str:
 
 def _values(column: PublicColumn) -> tuple[str, ...]:
     """The values to choose from; none where any may be typed."""
-    return ("true", "false") if column.type == "boolean" else column.values
+    known = {"boolean": ("true", "false"), "text": column.values}
+    return known.get(column.type, ())
 
 
 def _takes(column: PublicColumn, value: str) -> bool:
