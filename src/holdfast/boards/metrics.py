@@ -16,7 +16,7 @@ from holdfast.errors import InvalidArgument
 from holdfast.question.bounds import Range
 from holdfast.question.expression import ColumnType, ValueKind
 from holdfast.question.text import identifier, numeral
-from holdfast.statistics.metrics import METRICS, UNIT, MetricFacts, capped_loss, metric_meant
+from holdfast.statistics.metrics import METRICS, UNIT, MetricFacts, loss_text, metric_meant
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.propagation import std_interval
 from holdfast.wording import plural
@@ -155,7 +155,7 @@ def _capped_error(facts: MetricFacts, label: str, kind: ColumnType, cap: float) 
     power, truth = facts.power or 1, identifier(label)
 
     def row(column: str) -> str:
-        return capped_loss(identifier(column), truth, cap, power)
+        return loss_text(identifier(column), truth, cap, power)
 
     name = f"{facts.name} of errors capped at {numeral(cap)}"
     bounds = Range(0.0, cap if facts.root else cap**power)

@@ -21,7 +21,7 @@ from holdfast.question.declaring import bounds_pair
 from holdfast.question.text import identifier, numeral, string
 from holdfast.sklearn.caps import ErrorCaps
 from holdfast.sklearn.matrix import DEVIATION, LABEL, label_texts
-from holdfast.statistics.metrics import METRICS, UNIT, capped_loss, scoring_meant
+from holdfast.statistics.metrics import METRICS, UNIT, loss_text, scoring_meant
 
 if TYPE_CHECKING:
     import numpy as np
@@ -307,7 +307,7 @@ class ShareExplained:
 
 def _smaller_loss(column: str, incumbent: str, label: str, cap: float) -> str:
     """How much smaller the mean squared error of one column is than that of another."""
-    losses = (capped_loss(identifier(each), label, cap) for each in (incumbent, column))
+    losses = (loss_text(identifier(each), label, cap) for each in (incumbent, column))
     return f"difference({', '.join(losses)})"
 
 

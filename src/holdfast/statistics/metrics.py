@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from holdfast.question.bounds import Range
 from holdfast.question.text import numeral
 
-__all__ = ["METRICS", "UNIT", "MetricFacts", "capped_loss", "metric_meant", "scoring_meant"]
+__all__ = ["METRICS", "UNIT", "MetricFacts", "loss_text", "metric_meant", "scoring_meant"]
 
 UNIT = Range(0.0, 1.0)
 
@@ -91,7 +91,7 @@ def scoring_meant(name: str) -> str | None:
     return None if metric is None else metric.scoring
 
 
-def capped_loss(prediction: str, label: str, cap: float, power: int = 2) -> str:
+def loss_text(prediction: str, label: str, cap: float, power: int = 2) -> str:
     """The text of a row's error to a power, where errors beyond the cap count as the cap.
 
     So does one that is not known.
