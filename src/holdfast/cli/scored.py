@@ -121,6 +121,11 @@ def gate_scores(
     """Submit the scores of a file and compare them; whether the candidate is to be promoted."""
     from holdfast.evals.gate import EvalGate
 
+    if options.get("grades"):
+        raise InvalidArgument(
+            "--grades says how strongly a question is shown, and a file of scores is compared "
+            "without; leave it out, or gate the question: 'difference(candidate, main)'."
+        )
     bounds = options.get("bounds")
     gate = EvalGate.over(holdout, bounds or bool)
     for option, file in (("json_file", json_file), ("summary", summary)):
