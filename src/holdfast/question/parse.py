@@ -131,8 +131,8 @@ def _require_likely_value(schema: Schema, op: Op, name: str, value: str) -> None
         raise InvalidQuestion(
             f"Column {shortened(name)} is text, which {str(op)!r} orders letter by letter, and "
             f"{string(value)} is a date; make it one before the table is opened: "
-            f"pl.col({name!r}).str.to_datetime(), or of a CSV file say its format: date_format= "
-            "(--date-format)."
+            f"pl.col({name!r}).str.to_datetime(), or open a CSV file with date_format='%d.%m.%Y', "
+            "as its dates are written (--date-format)."
         )
     known = schema.said.values.get(name, (value,))
     if op in (Op.EQUAL, Op.UNEQUAL) and value not in known:
