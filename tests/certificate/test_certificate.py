@@ -45,7 +45,7 @@ def test_it_verifies_alone_on_another_machine(reuse: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     assert "entries, unbroken; its seal was not compared" in done.stdout
     assert "skip    signature: nobody signed it" in done.stdout
-    assert "who wrote them is not shown. Not looked at: signature and seal and data." in done.stdout
+    assert "who wrote them is not shown. Not looked at: signature, seal and data." in done.stdout
     assert [path.name for path in reuse.parent.iterdir()] == ["reuse.json"]
 
 

@@ -150,7 +150,8 @@ def test_version_one_is_in_set_form(tmp_path: Path) -> None:
         holdout.ask("avg(late)")
         step = holdout.stability().step
     assert step is not None
-    assert (step.form, step.nu) == ("set", 1e-9)
+    assert step.form == "set"
+    assert 1e-9 <= step.nu <= 1e-9 * (1 + 1e-14)  # kept as its logarithm, and rounded up
     assert step.to_oracle().nu == pytest.approx(5e-10)
 
 

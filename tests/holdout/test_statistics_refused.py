@@ -64,7 +64,7 @@ BAD: list[tuple[Any, str]] = [
     ("variance(x) where k > 3", "design columns"),
     ("quantile(x, 2)", "level is 2"),
     ("maximum(x)", "is not a statistic"),
-    ("avg(x, x)", "takes 1 arguments"),
+    ("avg(x, x)", "takes 1 argument,"),
     (holdfast.histogram("x", [0, 0]), "each above the one before"),
     (holdfast.histogram("arm", [0, 1]), "needs a number"),
     (holdfast.mean("new", by="x"), "whole numbers or booleans"),

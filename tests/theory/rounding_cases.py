@@ -57,6 +57,7 @@ from holdfast.theory.leakage.claim_levels import (
 from holdfast.theory.leakage.gates import gate_shows
 from holdfast.theory.leakage.nats import LeakageAccount
 from holdfast.theory.leakage.release import DiscreteUniform
+from holdfast.theory.leakage.vector_release import vector_laplace_log_charge
 from holdfast.theory.notions.composing import PureDP
 from holdfast.theory.planning import KnownRows, listed_method
 from holdfast.theory.transfer.differential_privacy import (
@@ -283,6 +284,7 @@ def more_cases() -> Iterator[Case]:
         yield case("accuracy", partial(noise.half_width, 10, 0.1, found, literal), UP)
     yield case("accuracy", lambda: noise.charged_half_width(10, 0.1, found), UP)
     yield case("log_geometric_sum", lambda: log_geometric_sum(0.0, 7), UP)
+    yield case("vector_laplace_log_charge", lambda: vector_laplace_log_charge(300, 2.0), UP)
     yield case("private_laplace_rows", lambda: private_laplace_rows(5, 0.2, -3.0), UP, LARGER)
 
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
         f1,
         log_loss,
     )
-    from holdfast.statistics.vectors import coordinate, vector_mean
+    from holdfast.statistics.vectors import coordinate, coordinate_l1, vector_mean
     from holdfast.statistics.whole import auc, kendall
 
 __all__ = [
@@ -44,6 +44,7 @@ __all__ = [
     "catoni",
     "closer",
     "coordinate",
+    "coordinate_l1",
     "correlation",
     "count",
     "covariance",

@@ -40,6 +40,7 @@ __all__ = [
     "Coordinate",
     "Norm",
     "coordinate",
+    "coordinate_l1",
     "coordinates",
     "vector_mean",
     "vector_text",
@@ -114,6 +115,11 @@ def vector_mean(values: Sequence[What], *, norm: Norm = "l2", bound: float) -> T
 def coordinate(place: int, values: Sequence[What], *, bound: float) -> Call:
     """One coordinate of the mean of a vector whose l2 norm is at most `bound`, counted from 1."""
     return Call("coordinate", (place, bound, *_given(values)))
+
+
+def coordinate_l1(place: int, values: Sequence[What], *, bound: float) -> Call:
+    """One coordinate of the mean of a vector whose l1 norm is at most `bound`, counted from 1."""
+    return Call("coordinate_l1", (place, bound, *_given(values)))
 
 
 def _given(values: object) -> list[What]:
