@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -20,12 +22,21 @@ from tests.ledger.interrupts import ENDS, TROUBLES, VERBS, campaign, opened
 TRIALS = int(os.environ.get("HOLDFAST_TRIALS", "6"))  # of each verb and trouble in the campaign
 # Struck while it starts, a command of git runs on alone, as after Ctrl-C; Python warns of that.
 _ALONE = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+pytestmark = _ALONE
 _KINDS = [
-    pytest.param(kind, trouble, marks=[_ALONE, pytest.mark.campaign] if kind == "git" else [])
+    pytest.param(kind, trouble, marks=[pytest.mark.campaign] if kind == "git" else [])
     for kind in HOMES
     for trouble in TROUBLES
     if kind == "postgresql" or trouble != "lost server"
 ]
+
+
+@pytest.fixture(autouse=True)
+def _commands_forgotten(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Commands of git that run on alone are warned of here, not in whatever is tested next."""
+    yield
+    if "git" in request.node.name:
+        gc.collect()
 
 
 @pytest.mark.parametrize("kind", HOMES)
