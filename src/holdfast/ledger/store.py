@@ -31,7 +31,7 @@ from holdfast.ledger.lock import ExclusiveLock
 from holdfast.ledger.secret import SECRET_BYTES, SECRET_VARIABLE, known_secret, secret_itself
 from holdfast.ledger.side_files import was_moved
 from holdfast.ledger.sqlite import FileHome
-from holdfast.ledger.witness import Witness, require_seen
+from holdfast.ledger.witness import WITNESS, Witness, outside_witness, require_seen
 
 __all__ = ["GIT", "Reader", "Store", "home_of", "is_address", "is_git_address", "look"]
 
@@ -87,13 +87,17 @@ class Reader:
     """Reader of a ledger's rows. `guard` is held while they are read.
 
     Without the `secret` no seal is compared, and so no checkpoint and no filed answer is believed.
+    A backup is not `witnessed`: it may be older than what was seen.
     """
 
-    def __init__(self, home: LedgerHome, secret: bytes | None, records: Records) -> None:
+    def __init__(
+        self, home: LedgerHome, secret: bytes | None, records: Records, *, witnessed: bool = True
+    ) -> None:
         self.home = home
         self.secret = secret
         self.guard = threading.RLock()
-        self.witness = Witness(home.beside("newest"))
+        self._witnessed = witnessed
+        self._own_witness = Witness(home.beside("newest"))
         self._records = records
 
     @property
@@ -106,9 +110,29 @@ class Reader:
             "would not be noticed."
         )
 
+    @property
+    def outside(self) -> Witness | None:
+        """The witness outside the ledger's folder, if one is named."""
+        if not self._witnessed or not os.environ.get(WITNESS):
+            return None
+        with self.guard:
+            rows = self._records.entries(1, 1)
+        return outside_witness(rows[0][2]) if rows else None
+
+    def note(self, seq: int, hashed: str) -> None:
+        """Tell the witnesses the newest entry."""
+        for witness in self._witnesses():
+            witness.note(seq, hashed)
+
+    def _witnesses(self) -> list[Witness]:
+        own = [self._own_witness] if self._witnessed else []
+        outside = self.outside
+        return own if outside is None else [*own, outside]
+
     def news(self, after: int = 0, head: str = GENESIS) -> list[Row]:
         """The entries that follow entry `after` (whose hash is `head`): in order and sealed."""
-        newest = self.witness.seen()  # before the entries are read: others may be adding some
+        # Before the entries are read: others may be adding some.
+        seen = [witness.seen() for witness in self._witnesses()]
         with self.guard:
             sealed, rows = self._records.tail(after)
         if after:
@@ -121,7 +145,8 @@ class Reader:
                 "another secret: entries were cut off or added by hand, or another secret lies "
                 f"beside it. Put back its own secret; if it is its own: {RESTORE}"
             )
-        require_seen(newest, rows, after)
+        for newest in seen:
+            require_seen(newest, rows, after)
         return rows
 
     def look_up(self, question: str) -> list[filing.FiledAnswer]:
@@ -138,9 +163,9 @@ class Reader:
 
     def checkpoint(self) -> filing.StoredCheckpoint | None:
         """The checkpoint, if there is one."""
-        newest = self.witness.seen()
+        seen = [witness.seen() for witness in self._witnesses()]
         with self.guard:
-            if newest is not None:  # it may lie before the checkpoint
+            for newest in filter(None, seen):  # it may lie before the checkpoint
                 rows = self._records.entries(newest[0], newest[0])
                 require_seen(newest if rows else None, rows, newest[0] - 1)
             stored = None if self.secret is None else self._records.checkpoint()
@@ -254,7 +279,14 @@ class Store:
     def news(self, after: int = 0, head: str = GENESIS) -> list[Row]:
         """The entries that follow entry `after` (whose hash is `head`): in order and sealed."""
         self.require_usable()
-        return self._reader.news(after, head)
+        rows = self._reader.news(after, head)
+        outside = self._reader.outside
+        # Only who holds the lock: nobody else goes on meanwhile.
+        if outside is not None and self.holder and self.holder.thread == threading.get_ident():
+            newest = (rows[-1][0], rows[-1][2]) if rows else (after, head)
+            if outside.seen() != newest:
+                outside.note(*newest)
+        return rows
 
     def look_up(self, question: str) -> list[FiledAnswer]:
         """The newest answer to a question, without reading the history."""
@@ -284,7 +316,7 @@ class Store:
         with self.guard:
             self.keeper.append(addition)
         seq, _, hashed = rows[-1]
-        self._reader.witness.note(seq, hashed)
+        self._reader.note(seq, hashed)
         return rows
 
     def file(self, name: str) -> bytes | None:
