@@ -19,7 +19,7 @@ from holdfast.ledger.store import home_of
 from holdfast.ledger.witness import WITNESS
 from tests.cli.run import holdfast as command
 from tests.ledger.reading import rows_of
-from tests.ledger.test_moving import ROWS, is_usable, opened, started
+from tests.ledger.started import ROWS, is_usable, opened, started
 
 
 @pytest.fixture
