@@ -29,9 +29,8 @@ from holdfast.ledger.move import everything
 from holdfast.ledger.secret import known_secret
 from holdfast.ledger.side_files import sync_folder, was_moved, write_new
 from holdfast.ledger.sqlite import FileHome
-from holdfast.ledger.store import Reader, home_of
+from holdfast.ledger.store import Reader, Witness, home_of, outside_witness, require_seen
 from holdfast.ledger.transcript import Transcript
-from holdfast.ledger.witness import Witness, outside_witness, require_seen
 
 __all__ = ["Restoration", "backup", "restore"]
 
