@@ -453,7 +453,8 @@ def certificate(
     output: Annotated[
         str,
         typer.Option(
-            metavar="FILE", help="Where to: .html to read and print, .json to be audited alone."
+            metavar="FILE",
+            help="Where to: .html to read, .pdf on paper, .json to be audited alone.",
         ),
     ] = "reuse.html",
     sign_with: _SignWith = None,
@@ -461,9 +462,10 @@ def certificate(
 ) -> None:
     """Write down what was promised and answered, to show to others.
 
-    The page needs no other file and prints well. The JSON carries the ledger's entries: whoever
-    has it audits it alone, without ledger, secret or data. Neither shows a row or a path. It is
-    signed with your key, if you have one (holdfast key); a service signs with its own.
+    The page needs no other file and prints well; a .pdf is printed by the machine's Chromium,
+    Chrome or Edge. The JSON carries the ledger's entries: whoever has it audits it alone, without
+    ledger, secret or data. None shows a row or a path. It is signed with your key, if you have one
+    (holdfast key); a service signs with its own.
     """
     from holdfast.certificate.certificate import certified
     from holdfast.ledger.store import look
