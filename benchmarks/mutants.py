@@ -193,18 +193,18 @@ def test_files(path: str, line: int) -> list[list[str]]:
         for file in sorted((ROOT / "tests").rglob("test_*.py"))
     }
     name = function_at(path, line)
-    first = sorted(
+    own = [file for file in texts if Path(file).stem == f"test_{stem}"]
+    naming = sorted(
         (file for file, text in texts.items() if name and name in text),
         key=lambda file: (f"/{room}/" not in file, -texts[file].count(name)),
-    )[:6]
-    near = [file for file in texts if Path(file).stem == f"test_{stem}"]
-    near += [file for file, text in texts.items() if f"{module} " in text or f"{module}\n" in text]
+    )
+    near = [file for file, text in texts.items() if f"{module} " in text or f"{module}\n" in text]
     folder = f"tests/{'/'.join(parts[1:-1])}/"
     beside = [file for file in texts if file.startswith(folder)]
     around = [file for file in texts if file.startswith(f"tests/{room}/")]
     above = [file for file in texts if file.startswith(("tests/mechanisms/", "tests/holdout/"))]
     stages, seen = [], set[str]()
-    for stage in (first, near, beside, around, above):
+    for stage in (own, naming[:4], near, beside, around, above):
         new = [file for file in dict.fromkeys(stage) if file not in seen]
         seen.update(new)
         if new:

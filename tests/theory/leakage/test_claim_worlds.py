@@ -4,10 +4,10 @@ The sample is one of N data sets, all equally likely. Nothing else restricts wha
 may be false and its test may confirm it on any data sets, as many as its level allows; a true claim
 may be confirmed on any; a release may fail on any, as many as its level allows, and says of the
 others in which of two parts they are, or in which cell, with noise. A search tells its winner, one
-of three, of whom it claims something; last looks take all that is left, and close all else. So what matters of a public
-history is how many data sets it leaves possible (all are equally likely again), the leakage
-charged, the shares spent and the rounds left, and the best of all adaptive analysts is found by
-backward induction.
+of three, of whom it claims something; last looks take all that is left, and close all else. So what
+matters of a public history is how many data sets it leaves possible (all are equally likely again),
+the leakage charged, the shares spent and the rounds left, and the best of all adaptive analysts is
+found by backward induction.
 
 She wants something that the ledger claims to be false. Whatever she does, she has it on at most
 beta N data sets; and an account that forgets any one of its charges does not keep her there.
