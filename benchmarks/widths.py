@@ -23,11 +23,11 @@ from holdfast.data.sampling import Clustered, Independent, MDependent, Sampling
 from holdfast.question.bounds import Range
 from holdfast.question.columns import Schema
 from holdfast.question.row import GRID
-from holdfast.statistics.alike_means import AlikeGroupMean, AlikeMean, ranks_in_order
 from holdfast.statistics.bits import Prior
 from holdfast.statistics.description import DescribedQuestion, described
-from holdfast.statistics.event import Part
+from holdfast.statistics.entry import Part
 from holdfast.statistics.grid_rules import Gridded
+from holdfast.statistics.mean_events import AlikeGroupMean, AlikeMean, ranks_in_order
 from holdfast.statistics.mean_rules import Contrast, GroupMeanRule, MeanRule, PairedRule
 from holdfast.statistics.rule import Evidence, Ground
 from holdfast.theory.base.intervals import Interval

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "polynomial_tail": "data.sampling",
-    "sub_exponential": "question.scale",
-    "sub_gaussian": "question.scale",
+    "sub_exponential": "question.declaring",
+    "sub_gaussian": "question.declaring",
     "sub_weibull": "data.sampling",
     "tail_table": "data.sampling",
 }

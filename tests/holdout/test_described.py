@@ -183,7 +183,7 @@ def test_what_a_rule_cannot_take_is_given_up_and_the_ledger_goes_on(
 
     with opened(tmp_path, table()) as holdout:
         with monkeypatch.context() as patch:
-            patch.setattr("holdfast.statistics.alike_means.half_each_interval", refusing)
+            patch.setattr("holdfast.statistics.mean_events.half_each_interval", refusing)
             with pytest.raises(InvalidQuestion, match="could not be evaluated"):
                 holdout.ask("avg(x)")
         assert holdout.ask("avg(late)").status == "answered"

@@ -16,12 +16,12 @@ import polars as pl
 import pytest
 
 from holdfast.errors import InvalidArgument
-from holdfast.ledger.witness import Witness
+from holdfast.ledger.store import Witness
 from holdfast.question import build
 from holdfast.question.columns import Schema
 from holdfast.question.expression import Expression
 from holdfast.statistics.bits import Prior
-from holdfast.statistics.event import Part
+from holdfast.statistics.entry import Part
 from tests.holdout.tables import Crash, copied, opened, untouchable, watch
 from tests.ledger.children import dying
 from tests.ledger.forging import faults

@@ -14,8 +14,7 @@ import polars as pl
 import pytest
 
 import holdfast
-from holdfast.data.column_digests import ColumnDigests
-from holdfast.data.fingerprint import fingerprint
+from holdfast.data.fingerprint import ColumnDigests, fingerprint
 from holdfast.data.source import open_sample
 from holdfast.errors import DataChanged, InvalidArgument, SecondLedger
 from holdfast.ledger.index import note_ledger, others_over

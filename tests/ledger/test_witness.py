@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.ledger.witness import Witness
+from holdfast.ledger.store import Witness
 
 HASH = "0123456789abcdef" * 4
 SAID = f"{7:>15} {HASH}".encode()

@@ -16,7 +16,7 @@ import polars as pl
 import pytest
 
 import holdfast
-from holdfast.question.scale import sub_gaussian
+from holdfast.question.declaring import sub_gaussian
 from tests.theory.roundings import Case, examine
 
 RNG = np.random.default_rng(25)

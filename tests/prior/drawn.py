@@ -13,8 +13,7 @@ from holdfast.question.columns import Schema
 from holdfast.question.expression import Expression, Op
 from holdfast.question.row import RowValue, row_value
 from holdfast.statistics.derived import Difference, Paired, as_counted
-from holdfast.statistics.entry import Bound, Table
-from holdfast.statistics.event import Part
+from holdfast.statistics.entry import Bound, Part, Table
 from holdfast.statistics.mean import Mean
 from holdfast.statistics.moments import Correlation, Covariance, Variance, product_of, square_of
 from holdfast.statistics.quantile import Quantile

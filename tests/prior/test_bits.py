@@ -27,7 +27,7 @@ from holdfast.question.expression import (
 from holdfast.question.row import row_value
 from holdfast.question.text import text_of
 from holdfast.statistics.bits import Bits, Prior
-from holdfast.statistics.event import Part
+from holdfast.statistics.entry import Part
 from holdfast.statistics.mean import Mean, expression_of
 from holdfast.statistics.registry import parts_of
 from holdfast.statistics.statistic import measure

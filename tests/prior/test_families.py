@@ -13,7 +13,7 @@ from holdfast.question.columns import Schema
 from holdfast.question.expression import ColumnType
 from holdfast.question.text import identifier, text_of
 from holdfast.statistics.bits import Prior
-from holdfast.statistics.event import Part
+from holdfast.statistics.entry import Part
 from holdfast.statistics.families import DeclaredFamily
 from holdfast.statistics.registry import parts_of
 from holdfast.theory.length.families import (

@@ -18,7 +18,7 @@ from holdfast.question.columns import Schema
 from holdfast.question.expression import ColumnType, Constant, Expression, Op, Operation
 from holdfast.question.text import text_of
 from holdfast.statistics.bits import Prior
-from holdfast.statistics.event import Part
+from holdfast.statistics.entry import Part
 from holdfast.theory.length.words import PRODUCTIONS, share
 from tests.prior.derivations import Chooser, Drawn, Forward, Lost, masses
 from tests.prior.drawn import drawn_part

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from holdfast.statistics.bits import Prior
-from holdfast.statistics.event import Part
+from holdfast.statistics.entry import Part
 from holdfast.statistics.registry import parts_of
 from tests.prior.corpus import GOLDEN, QUESTIONS, prior
 

@@ -13,7 +13,7 @@ from scipy import stats
 from holdfast.data.polars import PolarsSample
 from holdfast.data.sampling import Independent
 from holdfast.mechanisms.terms import RULES, Terms
-from holdfast.statistics.alike_means import AlikeGroupMean, AlikeMean
+from holdfast.statistics.mean_events import AlikeGroupMean, AlikeMean
 from holdfast.statistics.mean_rules import Contrast, GroupMeanRule, MeanRule, ShareContrast
 from holdfast.statistics.rounded_rules import RoundedContrast
 from holdfast.statistics.rule import Evidence, Told, counts

@@ -10,7 +10,7 @@ import pytest
 import holdfast
 from holdfast.question.columns import Schema
 from holdfast.question.expression import ColumnType
-from holdfast.statistics.names import short_name
+from holdfast.statistics.bind import short_name
 from tests.holdout.tables import opened
 
 BOUNDS = {"delay": (-60, 180), "Other one": (0, 9), "whole": (0, 20), "p": (0, 1)}

@@ -17,8 +17,8 @@ from holdfast.data.histogram import Histogram
 from holdfast.errors import InvalidArgument
 from holdfast.mechanisms.described import recorded_rule, rule_from
 from holdfast.question.row import GRID, GRID_ERROR
-from holdfast.statistics.alike_means import AlikeGroupMean, AlikeMean, ranks_in_order
 from holdfast.statistics.grid_rules import Gridded
+from holdfast.statistics.mean_events import AlikeGroupMean, AlikeMean, ranks_in_order
 from holdfast.statistics.mean_rules import Contrast, GroupMeanRule, MeanRule, PairedRule, StepWindow
 from holdfast.statistics.rounded_rules import (
     RoundedContrast,

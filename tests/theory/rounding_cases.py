@@ -56,8 +56,7 @@ from holdfast.theory.leakage.claim_levels import (
 )
 from holdfast.theory.leakage.gates import gate_shows
 from holdfast.theory.leakage.nats import LeakageAccount
-from holdfast.theory.leakage.release import DiscreteUniform
-from holdfast.theory.leakage.vector_release import vector_laplace_log_charge
+from holdfast.theory.leakage.release import DiscreteUniform, vector_laplace_log_charge
 from holdfast.theory.notions.composing import PureDP
 from holdfast.theory.planning import KnownRows, listed_method
 from holdfast.theory.transfer.differential_privacy import (

@@ -17,8 +17,8 @@ from holdfast.data.source import open_sample
 from holdfast.errors import InvalidArgument
 from holdfast.question.bounds import Range
 from holdfast.question.columns import no_column
+from holdfast.question.declaring import Scale
 from holdfast.question.expression import ColumnType, ValueKind
-from holdfast.question.scale import Scale
 from holdfast.theory.base.unbounded import mean_square_log_p, scaled_tail
 
 if TYPE_CHECKING:

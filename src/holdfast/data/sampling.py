@@ -17,7 +17,7 @@ from holdfast import require
 from holdfast.data.sample import Sample
 from holdfast.data.values import cluster_sizes
 from holdfast.errors import InvalidArgument, InvalidQuestion
-from holdfast.question.scale import Scale
+from holdfast.question.declaring import Scale
 from holdfast.theory.base.concentration import (
     BoundedMean,
     Concentration,
@@ -70,7 +70,7 @@ __all__ = [
 
 # How a statistic concentrates, declared by whoever asks: families that a ledger can keep.
 #
-# `sub_gaussian(sigma)` and `sub_exponential(sigma, b)` (`question.scale`), `sub_weibull(scale,
+# `sub_gaussian(sigma)` and `sub_exponential(sigma, b)` (`question.columns`), `sub_weibull(scale,
 # shape)`, `polynomial_tail(order, moment)` and `tail_table([(deviation, log tail), ...])` are
 # what `gamma=` takes, of a statistic and of a sampling.
 

@@ -17,8 +17,8 @@ from holdfast.holdout.desk import Desk
 from holdfast.holdout.question_kind import kind_after
 from holdfast.ledger.entries import Recorded, Request
 from holdfast.ledger.transcript import Transcript
+from holdfast.statistics.bind import short_name
 from holdfast.statistics.entry import Bound
-from holdfast.statistics.names import short_name
 
 __all__ = ["by_key", "left_after", "left_for_more", "retold"]
 

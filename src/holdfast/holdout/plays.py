@@ -33,9 +33,9 @@ from holdfast.ledger.entries import Recorded, Request, telling
 from holdfast.ledger.implied import Implied, intersected
 from holdfast.ledger.limits import alike
 from holdfast.mechanisms.mechanism import Refuted, Wish, about
+from holdfast.statistics.bind import short_name
 from holdfast.statistics.derived import Joined, Play, Subquestion, is_single
 from holdfast.statistics.entry import Bound
-from holdfast.statistics.names import short_name
 from holdfast.statistics.player import Due, Plays
 from holdfast.statistics.statistic import Statistic
 from holdfast.theory.base.implied import open_sides

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from holdfast.data.column_digests import ColumnDigests
 from holdfast.data.database import DatabaseUrl, is_database_url
 from holdfast.data.files import FileSample, FileStamp, is_path
-from holdfast.data.fingerprint import fingerprint
+from holdfast.data.fingerprint import ColumnDigests, fingerprint
 from holdfast.data.sample import Sample
 from holdfast.data.source import KnownTable, csv_paths, is_query, open_sample, require_form
 from holdfast.data.split import DividedTable, RowSplit, put_aside

@@ -19,8 +19,8 @@ from holdfast.mechanisms.kind import MechanismKind
 from holdfast.mechanisms.reveal import REVEAL
 from holdfast.mechanisms.terms import Terms
 from holdfast.question.columns import Schema
+from holdfast.statistics.bind import short_name
 from holdfast.statistics.description import method_of
-from holdfast.statistics.names import short_name
 from holdfast.theory.base.intervals import Interval
 from holdfast.wording import missing_rows, percent, plural, status_text
 

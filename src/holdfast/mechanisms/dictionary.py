@@ -15,8 +15,7 @@ from holdfast.errors import BudgetExhausted
 from holdfast.mechanisms.terms import Account, Terms
 from holdfast.statistics.bind import Question
 from holdfast.statistics.bits import Bits, Prior
-from holdfast.statistics.entry import Bound
-from holdfast.statistics.event import Part
+from holdfast.statistics.entry import Bound, Part
 from holdfast.statistics.registry import parts_of
 from holdfast.theory.leakage.claim_levels import log_left
 from holdfast.theory.length.levels import (

@@ -58,8 +58,9 @@ from holdfast.theory.base.concentration import Concentration
 from holdfast.theory.base.propagation import same_cost_tolerance
 from holdfast.theory.base.safeside import log_add, round_down, round_up
 from holdfast.theory.leakage.equal_width import most_asks, most_roundings
-from holdfast.theory.leakage.release import RESOLUTION, discrete_uniform_for
-from holdfast.theory.leakage.vector_release import (
+from holdfast.theory.leakage.release import (
+    RESOLUTION,
+    discrete_uniform_for,
     vector_gaussian_log_charge,
     vector_laplace_log_charge,
     vector_mean_radius,

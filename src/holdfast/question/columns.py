@@ -16,6 +16,7 @@ from holdfast.question.declaring import (
     SECTIONS,
     Categories,
     ColumnFacts,
+    Scale,
     bounds_pair,
     listed,
     read_declarations,
@@ -26,7 +27,6 @@ from holdfast.question.declaring import (
     value_text,
 )
 from holdfast.question.expression import Column, ColumnType, ValueKind
-from holdfast.question.scale import Scale
 from holdfast.question.text import string
 from holdfast.wording import plural
 

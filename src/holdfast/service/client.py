@@ -35,8 +35,8 @@ from holdfast.mechanisms.forecast_gates import FORECAST_GATES
 from holdfast.mechanisms.terms import Account, Terms
 from holdfast.question.bounds import Range
 from holdfast.question.columns import Schema
+from holdfast.question.declaring import Scale
 from holdfast.question.expression import ColumnType
-from holdfast.question.scale import Scale
 from holdfast.service.sending import Sender
 from holdfast.statistics.bind import TABLES, Question, bind, question_of
 from holdfast.statistics.entry import By, Call, Table, TableCall

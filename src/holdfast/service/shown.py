@@ -19,7 +19,7 @@ from holdfast.question.text import identifier
 from holdfast.service.data_set import dataset_kind
 from holdfast.service.tokens import Token
 from holdfast.service.wire import ledger_told
-from holdfast.statistics.names import short_name
+from holdfast.statistics.bind import short_name
 from holdfast.theory.base.intervals import Interval
 from holdfast.wording import among_rows, percent, plural, status_text
 

@@ -11,11 +11,10 @@ from holdfast import require
 from holdfast.errors import InvalidArgument, InvalidQuestion
 from holdfast.question import build
 from holdfast.question.bounds import range_of
+from holdfast.question.declaring import Scale
 from holdfast.question.expression import Column, ColumnType, Expression, Op, ValueKind
 from holdfast.question.functions import RowFunction
-from holdfast.question.missing import known
-from holdfast.question.row import RowValue, row_value
-from holdfast.question.scale import Scale
+from holdfast.question.row import RowValue, known, row_value
 from holdfast.question.text import text_of
 from holdfast.statistics.derived import Conditional, Difference, Paired, Total, as_counted
 from holdfast.statistics.entry import (

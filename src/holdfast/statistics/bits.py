@@ -13,8 +13,7 @@ from holdfast.prior.column_weights import Columns
 from holdfast.prior.grammar import Grammar
 from holdfast.question.columns import Schema
 from holdfast.statistics.bind import Question, bind
-from holdfast.statistics.entry import Bound, Table
-from holdfast.statistics.event import Part, Role, Use
+from holdfast.statistics.entry import Bound, Part, Role, Table, Use
 from holdfast.statistics.families import DeclaredFamily
 from holdfast.statistics.registry import PRICES, parts_of
 from holdfast.theory.length.levels import option_millibits

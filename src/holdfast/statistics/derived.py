@@ -13,8 +13,7 @@ from typing import ClassVar, Protocol, TypeAlias, TypeGuard, TypeVar, cast
 from holdfast import require
 from holdfast.question import build
 from holdfast.question.expression import Expression, Op
-from holdfast.question.missing import may_be_missing
-from holdfast.question.row import RowValue, row_value
+from holdfast.question.row import RowValue, may_be_missing, row_value
 from holdfast.question.text import text_of
 from holdfast.statistics.mean import Average, Mean, expression_of
 from holdfast.statistics.statistic import Statistic

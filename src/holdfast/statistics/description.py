@@ -23,8 +23,7 @@ from holdfast.statistics.derived import (
     is_derived,
     is_single,
 )
-from holdfast.statistics.entry import Bound
-from holdfast.statistics.event import Use
+from holdfast.statistics.entry import Bound, Use
 from holdfast.statistics.grid_rules import (
     Gridded,
 )

@@ -24,8 +24,7 @@ from holdfast.question.expression import Column, Expression, Op, Operation, colu
 from holdfast.question.parse import read_call
 from holdfast.statistics.averages import arms_of
 from holdfast.statistics.bind import bind, named_call
-from holdfast.statistics.entry import Call, Table
-from holdfast.statistics.event import Part
+from holdfast.statistics.entry import Call, Part, Table
 from holdfast.statistics.registry import parts_of
 from holdfast.theory.length.families import (
     AverageInstance,

@@ -26,7 +26,7 @@ from holdfast.data.values import (
 from holdfast.question import build
 from holdfast.question.expression import Expression
 from holdfast.question.row import GRID, GRID_ERROR, RowValue, condition_row
-from holdfast.statistics.event import Part
+from holdfast.statistics.entry import Part
 from holdfast.statistics.rounded_rules import RoundedSizes
 from holdfast.statistics.rule import (
     UNKNOWN,

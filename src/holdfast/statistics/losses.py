@@ -33,16 +33,19 @@ from holdfast.statistics.derived import (
     stages_of,
 )
 from holdfast.statistics.entry import (
+    NO_TEXT,
     By,
     Call,
+    Description,
     Entry,
+    Part,
     Table,
     TableCall,
+    Use,
     What,
     grouped,
     number_of,
 )
-from holdfast.statistics.event import NO_TEXT, Description, Part, Use
 from holdfast.statistics.grid_rules import Gridded, gridded_rule, loss_ratio_look, root_mean_look
 from holdfast.statistics.mean import Average, Mean, expression_of
 from holdfast.statistics.mean_events import rows_among

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import partial
-from typing import Any
+from hashlib import shake_256
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
 
 from holdfast.data.sampling import Clustered, Independent, MDependent
 from holdfast.errors import NotDescribed
@@ -14,17 +18,10 @@ from holdfast.prior.grammar import Grammar
 from holdfast.prior.literals import free_number_millibits
 from holdfast.question import build
 from holdfast.question.expression import Expression, Op, Operation, ValueKind
-from holdfast.question.missing import is_decided_by_values
-from holdfast.question.row import RowValue, row_value
+from holdfast.question.row import GRID, RowValue, is_decided_by_values, row_value
 from holdfast.question.text import text_of
-from holdfast.statistics.alike_means import (
-    AlikeGroupMean,
-    AlikeMean,
-    alike_group_look,
-    alike_look,
-)
 from holdfast.statistics.derived import Conditional, Difference, Paired, Total, as_counted
-from holdfast.statistics.event import (
+from holdfast.statistics.entry import (
     NO_TEXT,
     Description,
     EventPrice,
@@ -54,7 +51,16 @@ from holdfast.statistics.mean_rules import (
     paired_look,
 )
 from holdfast.statistics.rounded_rules import RoundedGroupMean, RoundedMean
-from holdfast.statistics.rule import Ground, Look, group_of_rows
+from holdfast.statistics.rule import (
+    Ground,
+    GroupRows,
+    Look,
+    Symbols,
+    counts,
+    group_of_rows,
+    own_rows,
+    register_rule,
+)
 from holdfast.statistics.share_rules import GroupShare, Share, group_share_look, share_look
 from holdfast.statistics.spelling import (
     brier_of,
@@ -66,6 +72,8 @@ from holdfast.statistics.spelling import (
     part_condition,
 )
 from holdfast.statistics.statistic import ConcentratedMean
+from holdfast.theory.direct.half_each import half_each_interval
+from holdfast.theory.direct.symbols import contained_levels
 from holdfast.theory.length.levels import any_order_millibits
 
 __all__ = [
@@ -74,10 +82,109 @@ __all__ = [
     "DESCRIBED_TOTALS",
     "PRICES_OF_DIFFERENCES",
     "PRICES_OF_MEANS",
+    "AlikeGroupMean",
+    "AlikeMean",
+    "alike_group_look",
+    "alike_look",
     "numbers_price",
+    "ranks_in_order",
     "rows_among",
     "values_price",
 ]
+
+# Means of bounded values of alike rows: bets without an order of the rows, and in one.
+#
+# Of alike rows an order by the ledger's key is as good as any, so where rows are stored never
+# enters.
+
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from holdfast.data.histogram import Histogram
+
+
+# Rows that are bet on in order: fewer have no use for it, and of more it takes too long.
+_RANK_BITS = 20
+_FEWEST, _MOST = 1 << 7, 1 << _RANK_BITS
+_BETS_IN_ORDER = ("bounded_mean_interval", "half_each_lower")
+
+
+@register_rule
+@dataclass(frozen=True, slots=True)
+class AlikeMean(MeanRule):
+    """The mean of a bounded value over `rows` alike rows: bets that know an order of the rows too.
+
+    Each has half of the level. The order is drawn by the ledger's key.
+    """
+
+    name: ClassVar[str] = "mean/2"
+    method: ClassVar[str] = "bets on the mean, without and in an order of the rows"
+    theorems: ClassVar[tuple[str, ...]] = _BETS_IN_ORDER
+
+    def encode_in_order(self, histogram: Histogram, key: bytes) -> Symbols:
+        """The symbols of rows with this histogram, in the order of a key."""
+        if not _FEWEST <= self.rows <= _MOST:
+            return self.encode(histogram)
+        log_p, _ = contained_levels(self.log_p)
+        rows, twice = (histogram.low, histogram.high, histogram.counts), self.rows**2 * 2.0**-45
+        encode = partial(self.window.encode, Fraction(histogram.total, self.rows * GRID))
+        order = ranks_in_order(self.rows, key)
+        return encode(half_each_interval(*rows, order, log_p - twice, encode))
+
+
+def ranks_in_order(rows: int, key: bytes) -> NDArray[np.int64]:
+    """A permutation of ranks, drawn by a key: a ticket of 44 bits for each, which decides unless it
+    is drawn twice.
+
+    That makes no permutation likelier than e^{rows^2/2^45} times its share.
+    """
+    tickets = np.frombuffer(shake_256(b"order of ranks" + key).digest(8 * rows), dtype="<u8")
+    ranks = np.arange(rows, dtype=np.uint64)
+    drawn = np.sort(tickets >> _RANK_BITS << _RANK_BITS | ranks)
+    return (drawn & np.uint64(_MOST - 1)).astype(np.int64)
+
+
+@register_rule
+@dataclass(frozen=True, slots=True)
+class AlikeGroupMean(GroupMeanRule):
+    """The mean inside a group of alike rows as `AlikeMean` has it, and its size."""
+
+    name: ClassVar[str] = "group mean/2"
+    theorems: ClassVar[tuple[str, ...]] = _BETS_IN_ORDER
+
+    @property
+    def method(self) -> str:
+        rows = own_rows(self.log_sizes, known=self.known)
+        return f"bets on the mean of {rows}, without and in an order of them"
+
+    def encode_in_order(self, histogram: Histogram, key: bytes, around: Symbols) -> Symbols:
+        """The symbols of a group with this histogram, and of the group `around` it."""
+        size = histogram.rows
+        if size == 0:
+            return self.encode(histogram, around)
+        return (*around, size, *AlikeMean(size, self.log_p).encode_in_order(histogram, key))
+
+
+def alike_look(value: RowValue, rule: AlikeMean) -> Look:
+    """The mean of a value, of all rows."""
+    return Look(
+        rule,
+        lambda evidence: rule.encode_in_order(evidence.histograms[0], evidence.key),
+        histograms=((value, None),),
+    )
+
+
+def alike_group_look(value: RowValue, group: GroupRows, rule: AlikeGroupMean) -> Look:
+    """The mean of a value among the rows of a group."""
+    return Look(
+        rule,
+        lambda evidence: rule.encode_in_order(
+            evidence.histograms[0], evidence.key, tuple(counts(evidence))
+        ),
+        group.around,
+        ((value, group.inside),),
+    )
 
 
 _IN_ORDER = 3  # since these rules of a ledger

@@ -18,7 +18,7 @@ from holdfast.data.sampling import Clustered, Independent
 from holdfast.question import build
 from holdfast.question.expression import Constant, Expression, Op, Operation
 from holdfast.question.row import GRID, GRID_ERROR, RowValue, row_value
-from holdfast.statistics.event import Part
+from holdfast.statistics.entry import Part
 from holdfast.statistics.grid_rules import (
     Gridded,
     apart_look,

@@ -31,14 +31,19 @@ from holdfast.statistics.entry import (
     Bounds,
     By,
     Call,
+    Description,
     Entry,
+    EventPrice,
+    Part,
     Table,
     TableCall,
+    Use,
     What,
     grouped,
     pair_of,
+    sorted_trees,
+    tree_of,
 )
-from holdfast.statistics.event import Description, EventPrice, Part, Use, sorted_trees, tree_of
 from holdfast.statistics.grid_rules import gridded_rule, relation_look, spread_look
 from holdfast.statistics.mean import Average, Mean, rows_with_value
 from holdfast.statistics.mean_events import rows_among, values_price

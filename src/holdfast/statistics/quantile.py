@@ -34,15 +34,19 @@ from holdfast.statistics.entry import (
     Bounds,
     By,
     Call,
+    Description,
     Entry,
+    EventPrice,
+    Part,
     Table,
     TableCall,
+    Use,
     What,
     grouped,
     number_of,
     pair_of,
+    tree_of,
 )
-from holdfast.statistics.event import Description, EventPrice, Part, Use, tree_of
 from holdfast.statistics.grid_rules import gridded_rule, quantile_look
 from holdfast.statistics.mean import Average
 from holdfast.statistics.mean_events import rows_among

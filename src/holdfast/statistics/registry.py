@@ -11,8 +11,7 @@ from collections.abc import Iterable, Mapping
 from holdfast.errors import NotDescribed
 from holdfast.statistics import call
 from holdfast.statistics.derived import described_parts, is_derived
-from holdfast.statistics.entry import Bound, Entry
-from holdfast.statistics.event import NO_TEXT, Description, EventPrice, Use
+from holdfast.statistics.entry import NO_TEXT, Bound, Description, Entry, EventPrice, Use
 
 __all__ = ["DESCRIPTIONS", "PRICES", "STATISTICS", "parts_of"]
 

@@ -16,8 +16,7 @@ from holdfast.data.sample import Sample, plain_frames, reading
 from holdfast.data.sampling import Independent, Sampling
 from holdfast.errors import InvalidQuestion
 from holdfast.question.expression import Column, ValueKind
-from holdfast.question.missing import known
-from holdfast.question.row import RowValue
+from holdfast.question.row import RowValue, known
 from holdfast.question.text import identifier, numeral
 from holdfast.statistics.entry import (
     Call,

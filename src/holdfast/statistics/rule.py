@@ -14,10 +14,9 @@ from holdfast.data.sample import Sample
 from holdfast.data.sampling import Independent, Sampling
 from holdfast.errors import NotDescribed
 from holdfast.question.expression import Expression
-from holdfast.question.missing import may_be_missing
-from holdfast.question.row import GRID, RowValue, condition_row, row_value
+from holdfast.question.row import GRID, RowValue, condition_row, may_be_missing, row_value
 from holdfast.statistics.derived import counted_condition
-from holdfast.statistics.event import Part
+from holdfast.statistics.entry import Part
 from holdfast.statistics.mean import rows_known
 from holdfast.statistics.spelling import part_condition
 from holdfast.theory.base.concentration import BoundedMean

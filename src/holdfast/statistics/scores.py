@@ -17,8 +17,7 @@ from holdfast.errors import NotDescribed
 from holdfast.prior.grammar import Grammar
 from holdfast.question import build
 from holdfast.question.expression import Expression, Op, column_names
-from holdfast.question.missing import may_be_missing
-from holdfast.question.row import RowValue, row_value
+from holdfast.question.row import RowValue, may_be_missing, row_value
 from holdfast.question.text import numeral, text_of
 from holdfast.statistics.derived import (
     Conditional,
@@ -30,23 +29,21 @@ from holdfast.statistics.derived import (
     ratio_value,
 )
 from holdfast.statistics.entry import (
+    NO_TEXT,
     By,
     Call,
+    Description,
     Entry,
+    EventPrice,
+    Part,
     Table,
     TableCall,
+    Use,
     What,
     grouped,
     number_of,
     positive_label,
     require_all_rows,
-)
-from holdfast.statistics.event import (
-    NO_TEXT,
-    Description,
-    EventPrice,
-    Part,
-    Use,
     sorted_trees,
     tree_of,
 )

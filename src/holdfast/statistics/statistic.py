@@ -15,9 +15,9 @@ from holdfast.data.sample import Sample
 from holdfast.data.sampling import Sampling
 from holdfast.errors import InvalidQuestion
 from holdfast.question import build
+from holdfast.question.declaring import Scale
 from holdfast.question.expression import Expression
 from holdfast.question.row import GRID, GRID_ERROR, RowValue, row_value
-from holdfast.question.scale import Scale
 from holdfast.question.text import text_of
 from holdfast.theory.base.concentration import Concentration
 from holdfast.theory.base.random_sizes import PooledUnits

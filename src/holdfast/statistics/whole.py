@@ -16,24 +16,26 @@ from holdfast.prior.grammar import Grammar
 from holdfast.prior.literals import free_number_millibits
 from holdfast.question import build
 from holdfast.question.bounds import Range
+from holdfast.question.declaring import Scale
 from holdfast.question.expression import Expression, column_names
 from holdfast.question.functions import row_function
-from holdfast.question.missing import known
-from holdfast.question.row import RowValue
-from holdfast.question.scale import Scale
+from holdfast.question.row import RowValue, known
 from holdfast.question.text import identifier, numeral, string, text_of
 from holdfast.statistics.entry import (
     By,
     Call,
+    Description,
     Entry,
+    EventPrice,
+    Part,
     Table,
     TableCall,
+    Use,
     What,
     grouped,
     positive_label,
     require_all_rows,
 )
-from holdfast.statistics.event import Description, EventPrice, Part, Use
 from holdfast.statistics.grid_rules import (
     Gridded,
     auc_look,

@@ -13,7 +13,7 @@ from holdfast.lab.arena.studies import dependent_tails
 from holdfast.lab.attacks.attacks import LinearSignAttack
 from holdfast.lab.world.populations import Blocks, HeavyTails, terms_on
 from holdfast.lab.world.text_questions import ByScale
-from holdfast.question.scale import Scale
+from holdfast.question.declaring import Scale
 
 
 def test_both_algorithms_hold_on_dependent_rows_and_their_twins_fail() -> None:

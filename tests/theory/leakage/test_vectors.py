@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from holdfast.theory.leakage.vector_release import (
+from holdfast.theory.leakage.release import (
     vector_gaussian_log_charge,
     vector_mean_radius,
     vector_uniform_log_charge,

@@ -1,4 +1,4 @@
-"""Rows for `holdfast.theory.leakage.vector_release`."""
+"""Rows for `holdfast.theory.leakage.release`."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from holdfast.errors import InvalidArgument, InvalidQuestion
 from holdfast.holdout.charts import canvas
 from holdfast.question.expression import ColumnType
 from holdfast.question.parse import read_call
-from holdfast.statistics.names import short_name
+from holdfast.statistics.bind import short_name
 from holdfast.wording import plural
 
 if TYPE_CHECKING:

@@ -51,7 +51,7 @@ from holdfast.papers.adaptive_composition import (
     gaussian_step,
     laplace_step,
 )
-from holdfast.question.scale import Scale
+from holdfast.question.declaring import Scale
 from holdfast.theory.base.concentration import SubGaussian
 from holdfast.theory.base.safeside import smallest_true
 from holdfast.theory.typical.notion import TypicalStability

@@ -22,7 +22,7 @@ from holdfast.mechanisms.mechanism import Mechanism, Wish, walk
 from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.terms import Account, Terms
 from holdfast.question.columns import Schema
-from holdfast.question.scale import Scale
+from holdfast.question.declaring import Scale
 from holdfast.question.text import numeral
 from holdfast.statistics.bind import bind
 from holdfast.statistics.description import DescribedQuestion
