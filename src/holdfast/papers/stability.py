@@ -4,7 +4,8 @@ Several accounts of the same answers, each at the same level for tau and nu: the
 composition (repaired), the sharp one, answers of one batch taken together before the batches are
 composed (Lemma 3.2), and the leakage theorem, which is about sample and answers jointly and bounds
 one direction only (they are at most K times as likely as had the answers not seen the sample);
-that is the direction from which generalisation follows. Beside them what replacing one row does (`neighbours`).
+that is the direction from which generalisation follows. Beside them what replacing one row does
+(`neighbours`).
 """
 
 from __future__ import annotations
