@@ -11,6 +11,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -40,7 +41,7 @@ def lines(entries: int, columns: int, folder: Path) -> Iterator[Line]:
     wide, rng = folder / "wide.ledger", np.random.default_rng(2)
 
     def attached() -> None:
-        said = {"key": "id", "questions": 10**7, "tolerance": 0.49}
+        said: dict[str, Any] = {"key": "id", "questions": 10**7, "tolerance": 0.49}
         with holdfast.open(frame, ledger=wide, **said) as holdout:
             for place in range(columns):
                 holdout.attach(f"v{place}", rng.random(ROWS))
