@@ -2,10 +2,10 @@
 
 Several accounts of the same answers, each at the same level for tau and nu: the papers' adaptive
 composition (repaired), the sharp one, answers of one batch taken together before the batches are
-composed (Lemma 3.2), the composition in two directions, and the leakage theorem, which is about sample and answers jointly and bounds
-one direction only (they are at most K times as likely as had the answers not seen the sample);
-that is the direction from which generalisation follows. Beside them what replacing one row does
-(`neighbours`).
+composed (Lemma 3.2), the composition in two directions, and the leakage theorem, which is about
+sample and answers jointly and bounds one direction only (they are at most K times as likely as had
+the answers not seen the sample); that is the direction from which generalisation follows. Beside
+them what replacing one row does (`neighbours`).
 """
 
 from __future__ import annotations
