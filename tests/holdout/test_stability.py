@@ -25,6 +25,7 @@ from tests.cli.run import holdfast as cli
 from tests.holdout.tables import BOUNDS, table, untouchable, watch
 from tests.ledger.forging import sealed_again
 from tests.ledger.reading import rows_of
+from tests.seam import transcript_of
 
 TABLE = table(20_000)
 QUESTIONS = ["avg(late)", "avg(x)", "avg(x > 20)", "avg(x < 3)"]
@@ -181,7 +182,7 @@ def test_two_directions_of_twenty_answers(tmp_path: Path, name: str, most: float
         for step in range(20):
             holdout.ask(f"avg(x > {step + 1})")
         found = holdout.stability()
-        transcript = holdout._desk.refresh()
+        transcript = transcript_of(holdout)
     two, leakage = found["two directions"], found["leakage"]
     assert two.joint is not None
     assert leakage.eta is not None
