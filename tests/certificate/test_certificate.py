@@ -354,7 +354,7 @@ def test_without_the_secret_it_is_told(session: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        (("certificate", "t", "--output", "reuse.pdf"), 2, "must end in .html"),
+        (("certificate", "t", "--output", "reuse.doc"), 2, "must end in .html"),
         (("certificate", "t", "--output", "nowhere/reuse.html"), 2, "there is no folder"),
         (("certificate", "u", "--output", "reuse.html"), 2, "there is no ledger"),
         (("audit", "reuse.html"), 2, "a page for people"),

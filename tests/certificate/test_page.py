@@ -117,3 +117,32 @@ def test_the_documentations_example_runs_and_its_certificate_verifies(
     exec(compile(example, "certificate.md", "exec"), {})
     assert all(finding.fine for finding in audit_certificate(Path("reuse.json")))
     assert Path("reuse.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+
+
+def pages_of(pdf: bytes) -> int:
+    """Pages of a PDF."""
+    return len(re.findall(rb"/Type\s*/Page[^s]", pdf))
+
+
+@pytest.mark.skipif(not CHROMIUM.exists(), reason=f"there is no browser at {CHROMIUM}")
+def test_a_certificate_on_paper(tmp_path: Path) -> None:
+    with_everything(tmp_path)
+    with opened(tmp_path) as holdout:
+        holdout.certificate(str(tmp_path / "reuse.pdf"))
+    printed = (tmp_path / "reuse.pdf").read_bytes()
+    assert printed.startswith(b"%PDF")
+    assert 1 <= pages_of(printed) <= 5
+
+
+@pytest.mark.parametrize("named", ["no-such-browser", "false"])
+def test_without_a_browser_the_page_is_advised(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: str
+) -> None:
+    monkeypatch.setenv("HOLDFAST_BROWSER", named)
+    with_everything(tmp_path)
+    with (
+        opened(tmp_path) as holdout,
+        pytest.raises(holdfast.HoldfastError, match=r"an \.html file"),
+    ):
+        holdout.certificate(str(tmp_path / "reuse.pdf"))
+    assert not (tmp_path / "reuse.pdf").exists()

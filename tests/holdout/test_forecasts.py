@@ -16,7 +16,7 @@ from holdfast.holdout.holdout import Holdout
 from holdfast.ledger.audit import audit
 from holdfast.ledger.store import Store
 from tests.holdout.candidates import EVEN, GAINS, ROWS, entries, scores
-from tests.holdout.tables import copied
+from tests.holdout.tables import Crash, copied, crash, watch
 from tests.ledger.forging import Body, forged, numbers_forged
 from tests.ledger.reading import folded
 from tests.seam import CHECKPOINT_EVERY
@@ -237,3 +237,19 @@ def test_what_is_likely_is_tried_and_what_was_tried_is_told(holdout: Holdout) ->
     assert holdout.gate(GAINS, at_least=0, dev=(40, 10, 1_000), skip_below=0.02).status == "shown"
     told = holdout.gate(GAINS, at_least=0, dev=(10, 40, 1_000), skip_below=0.5)
     assert told.status == "repeated"
+
+
+def test_what_was_begun_is_tried(holdout: Holdout, tmp_path: Path) -> None:
+    """A gate that died was paid for: it is finished, and is no candidate that was not tried."""
+    faults = [crash]
+
+    def once() -> None:
+        if faults:
+            faults.pop()()
+
+    watch(holdout, once)
+    with pytest.raises(Crash):
+        holdout.gate(EVEN, at_least=0, dev=(20, 30, 1_000))
+    told = holdout.gate(EVEN, at_least=0, dev=(20, 30, 1_000), skip_below=0.02)
+    assert told.status == "not shown"
+    assert not entries(tmp_path / "t.ledger", "untried/1")

@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -13,12 +14,14 @@ import pytest
 from scipy import stats
 
 import holdfast
+from holdfast.holdout.answer import Answer
 from holdfast.holdout.holdout import Holdout
+from holdfast.holdout.plays import answered
 from holdfast.ledger.audit import audit
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.leakage.claim_levels import share_claim_holds
 from holdfast.theory.leakage.forecasts import likely_half_width
-from tests.holdout.tables import copied
+from tests.holdout.tables import Crash, copied, crash, watch
 from tests.ledger.forging import Body, forged, numbers_forged
 from tests.ledger.reading import rows_of
 
@@ -104,6 +107,66 @@ def test_the_same_check_is_free_whatever_was_spent(holdout: Holdout) -> None:
     keyed = holdout.check("avg(delay > 50)", guess=0.25, request_key="k")
     again = holdout.check("avg(delay > 50)", guess=0.25, request_key="k")
     assert again.interval == keyed.interval
+
+
+def two_of(ledger: Path) -> tuple[Holdout, Holdout]:
+    """Two that share a ledger, as two workers do."""
+    first = holdfast.open(TABLE, ledger=ledger, schema={"delay": (-60.0, 1_000.0)})
+    return first, holdfast.open(TABLE, ledger=ledger)
+
+
+def require_one_claim(holdout: Holdout, answer: Answer, others: int, ledger: Path) -> None:
+    """One claim was paid for, one line is told, and the audit agrees."""
+    assert holdout.budget.account.checks == 1 + others
+    assert [line.question for line in holdout.ledger].count(answer.question) == 1
+    assert all(finding.fine for finding in audit(ledger))
+
+
+@pytest.mark.parametrize("guess", [GUESS, 0.5])
+@pytest.mark.parametrize("moved", [False, True], ids=["at once", "after another"])
+def test_a_check_that_died_is_finished_at_the_width_it_began_with(
+    tmp_path: Path, guess: float, moved: bool
+) -> None:
+    """Reserved it counts as spent: the next choice of a width would be another one."""
+    one, two = two_of(tmp_path / "t.ledger")
+    with one, two:
+        watch(one, crash)
+        with pytest.raises(Crash):
+            one.check(LATE, guess=guess, request_key="k")
+        if moved:
+            two.check("avg(delay > 0)", guess=0.3)
+        answer = two.check(LATE, guess=guess, request_key="k")
+        assert two.check(LATE, guess=guess, request_key="k").interval == answer.interval
+        require_one_claim(two, answer, int(moved), tmp_path / "t.ledger")
+
+
+@pytest.mark.parametrize("guess", [GUESS, 0.5])
+@pytest.mark.parametrize("dies", [False, True], ids=["answered", "reserved"])
+def test_a_check_that_another_began_meanwhile_is_made_at_its_width(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, guess: float, dies: bool
+) -> None:
+    """Its width was chosen, and its turn came after a question, and the same check."""
+    one, two = two_of(tmp_path / "t.ledger")
+
+    def overtake() -> None:
+        one.check("avg(delay > 0)", guess=0.3)
+        if not dies:
+            one.check(LATE, guess=guess, request_key="k")
+            return
+        watch(one, crash)
+        with pytest.raises(Crash):
+            one.check(LATE, guess=guess, request_key="k")
+
+    def after_others(*asked: Any) -> Any:
+        monkeypatch.setattr("holdfast.holdout.ask.answered", answered)
+        overtake()
+        return answered(*asked)
+
+    with one, two:
+        monkeypatch.setattr("holdfast.holdout.ask.answered", after_others)
+        answer = two.check(LATE, guess=guess, request_key="k")
+        assert answer.half_width == one.check(LATE, guess=guess, request_key="k").half_width
+        require_one_claim(two, answer, 1, tmp_path / "t.ledger")
 
 
 def test_an_answer_that_settles_it_is_told_again(holdout: Holdout) -> None:

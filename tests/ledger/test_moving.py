@@ -10,11 +10,8 @@ from functools import partialmethod
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import polars as pl
 import pytest
 
-import holdfast
 from holdfast.errors import InvalidArgument, LedgerTampered, LedgerUnavailable
 from holdfast.ledger.audit import audit
 from holdfast.ledger.backend import LedgerHome
@@ -24,27 +21,14 @@ from holdfast.ledger.postgres import VERSIONS, PostgresKeeper
 from holdfast.ledger.sqlite import UPGRADES, SqliteKeeper
 from holdfast.ledger.store import Store, home_of
 from tests.cli.run import holdfast as command
-from tests.holdout.tables import BOUNDS, same_secret, table
+from tests.holdout.tables import same_secret
 from tests.ledger.homes import HOMES
 from tests.ledger.reading import rows_of
+from tests.ledger.started import is_usable, opened, started
 from tests.postgres import server
 from tests.seam import keeper_of
 
-ROWS = table().with_row_index("id").with_columns(pl.col("id").cast(pl.Int64))
-SAID: dict[str, Any] = {"tolerance": 0.3, "questions": 20, "schema": BOUNDS, "key": "id"}
 WAYS = [("sqlite", "postgresql"), ("postgresql", "sqlite"), ("postgresql", "postgresql")]
-
-
-def opened(home: LedgerHome, **said: Any) -> holdfast.Holdout:
-    return holdfast.open(ROWS, ledger=home, **said)  # type: ignore[arg-type]
-
-
-def started(home: LedgerHome) -> LedgerHome:
-    """A ledger with answers, a column and a checkpoint."""
-    with opened(home, name="t", **SAID) as holdout:
-        holdout.attach("v", pl.DataFrame({"id": ROWS["id"], "v": np.arange(ROWS.height) % 3 == 0}))
-        holdout.ask("avg(v)")
-    return home
 
 
 @pytest.fixture(params=WAYS, ids=" to ".join)
@@ -183,14 +167,6 @@ def test_another_ledger_where_it_was_to_go_is_not_taken_for_the_copy(
         move(source, target)
     assert not is_usable(source)
     assert is_usable(target)
-
-
-def is_usable(home: LedgerHome) -> bool:
-    try:
-        Store.open(home).close()
-    except (InvalidArgument, LedgerUnavailable):
-        return False
-    return True
 
 
 def test_a_ledger_that_was_tampered_with_stays(tmp_path: Path) -> None:

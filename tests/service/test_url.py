@@ -136,7 +136,7 @@ def test_predictions_are_sent_from_python(service: Service, url: str, token: str
         (("ledger", "flights", "--explain"), "--explain cannot be sent"),
         (("ask", "nobody", LATE), "there is no data set of this name"),
         (("ask", "flights", "avg(nothing)"), "nothing"),
-        (("certificate", "flights", "--output", "x.pdf"), "must end in .html or .json"),
+        (("certificate", "flights", "--output", "x.doc"), "must end in .html, .pdf or .json"),
         (("attach", "flights", "v9", "none.csv"), "cannot be read"),
     ],
 )

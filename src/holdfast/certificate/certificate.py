@@ -22,7 +22,7 @@ from holdfast.wording import plural
 __all__ = ["KIND", "ReuseCertificate", "certificate_digest", "certificate_text", "certified"]
 
 KIND = "holdfast certificate/1"
-_ENDINGS = (".html", ".json")
+_ENDINGS = (".html", ".json", ".pdf")
 
 
 def _version() -> str:
@@ -87,12 +87,22 @@ class ReuseCertificate:
 
         return page_of(self)
 
+    def to_pdf(self) -> bytes:
+        """The page on paper; it needs Chromium, Chrome or Edge on this machine."""
+        from holdfast.certificate.pdf import pdf_of
+
+        return pdf_of(self.to_html())
+
+    def _text(self, form: str) -> str:
+        return self.to_json() if form == ".json" else self.to_html()
+
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write it; the ending of the name says the form, .html or .json."""
+        """Write it; the ending of the name says the form: .html, .json or .pdf."""
         target = _require_target(path)
-        text = self.to_json() if target.suffix.lower() == ".json" else self.to_html()
+        form = target.suffix.lower()
+        content = self.to_pdf() if form == ".pdf" else self._text(form).encode()
         try:
-            target.write_text(text, encoding="utf-8", newline="\n")
+            target.write_bytes(content)
         except OSError as error:
             raise LedgerUnavailable(
                 f"the certificate {str(target)!r} cannot be written ({error}); choose another "
@@ -144,8 +154,8 @@ def _require_target(path: object) -> Path:
     target = require.file("the certificate's file", path)
     if target.suffix.lower() not in _ENDINGS:
         raise InvalidArgument(
-            f"the certificate's file is {str(target)!r}; its name must end in .html (to read and "
-            "print) or .json (to audit)."
+            f"the certificate's file is {str(target)!r}; its name must end in .html (to read), "
+            ".pdf (on paper) or .json (to audit)."
         )
     if not target.parent.is_dir():
         raise InvalidArgument(

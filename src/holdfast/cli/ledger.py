@@ -85,9 +85,18 @@ def ledger(
         list[str] | None,
         typer.Argument(
             metavar="[SOURCE TARGET]",
-            help="After the word move: the ledger to move, and where to (a file or an address).",
+            help="After the word move: the ledger to move, and where to (a file or an address); "
+            "after backup: ledger and file; after restore: file and, perhaps, where to; after "
+            "upgrade: the ledger.",
         ),
     ] = None,
+    nothing_since: Annotated[
+        bool,
+        typer.Option(
+            "--nothing-since",
+            help="Of restore: nothing was answered since the backup, so that it is asked on.",
+        ),
+    ] = False,
     explain: Annotated[
         bool, typer.Option("--explain", help="How every interval came about.")
     ] = False,
@@ -104,13 +113,26 @@ def ledger(
     """Everything that was asked and answered so far.
 
     `holdfast ledger move SOURCE TARGET` takes a ledger elsewhere: it is copied with its columns and
-    its secret, the copy is verified, and nothing more is asked of the source.
+    its secret, the copy is verified, and nothing more is asked of the source. `holdfast ledger
+    backup NAME FILE` copies it into one file while it is in use, and `holdfast ledger restore FILE`
+    makes it again, retired unless nothing was answered since. `holdfast ledger upgrade NAME` brings
+    its tables to this version.
     """
     from holdfast.holdout.budget import budget_of
     from holdfast.ledger.view import explanation, view_of
 
+    if nothing_since and (name != "restore" or not onward):
+        raise InvalidArgument("--nothing-since is of holdfast ledger restore FILE; leave it out.")
     if onward:
-        _move(name, onward, as_json)
+        match name, len(onward):
+            case "backup", 2:
+                _backup(onward[0], onward[1], as_json)
+            case "restore", 1 | 2:
+                _restore(onward[0], onward[1] if onward[1:] else None, nothing_since, as_json)
+            case "upgrade", 1:
+                _upgrade(onward[0], as_json)
+            case _:
+                _move(name, onward, as_json)
         return
     require_here({"--explain": explain})
     there = served(name)
@@ -136,7 +158,8 @@ def _move(word: str, places: Sequence[str], as_json: bool) -> None:
 
     if word != "move" or len(places) != 2:
         raise InvalidArgument(
-            "ledger takes the name of one ledger; to move one: holdfast ledger move SOURCE TARGET."
+            "ledger takes the name of one ledger; to move one: holdfast ledger move SOURCE TARGET. "
+            "To copy it: backup NAME FILE, restore FILE [TARGET]; to upgrade it: upgrade NAME."
         )
     source, target = ledger_path(places[0]), places[1]
     if is_database_url(target):
@@ -147,6 +170,53 @@ def _move(word: str, places: Sequence[str], as_json: bool) -> None:
         return
     typer.echo(f"Moved {entries:,} entries to {target}; nothing more is asked of {source}.")
     typer.echo(f"\nNext: holdfast audit {quote(target)}")
+
+
+def _backup(name: str, file: str, as_json: bool) -> None:
+    from holdfast.ledger.backup import backup
+
+    ledger_path(name)
+    entries = backup(home_named(name), require.file("file", file))
+    if as_json:
+        show_json({"file": file, "entries": entries})
+        return
+    typer.echo(f"Wrote {entries:,} entries, the columns and the secret to {file}; keep it close.")
+    typer.echo(f"\nNext: holdfast ledger restore {quote(file)}, if the ledger is lost.")
+
+
+def _restore(file: str, target: str | None, nothing_since: bool, as_json: bool) -> None:
+    from holdfast.data.database import is_database_url
+    from holdfast.ledger.backup import restore
+
+    if target is not None and is_database_url(target):
+        without_password("target", target)
+    done = restore(require.file("file", file), target, nothing_since=nothing_since)
+    if as_json:
+        show_json({"ledger": done.ledger, "entries": done.entries, "retired": done.retired})
+        return
+    typer.echo(f"Restored {done.entries:,} entries to {done.ledger}.")
+    if done.retired is not None:
+        typer.echo(
+            f"It is retired: {done.retired}. Answers given since the backup are forgotten by the "
+            "ledger and not by people, and cannot be counted. What it answered stays true, and is "
+            "repeated for free; ask new questions of fresh rows."
+        )
+    typer.echo(f"\nNext: holdfast audit {quote(done.ledger)}")
+
+
+def _upgrade(name: str, as_json: bool) -> None:
+    from contextlib import closing
+
+    from holdfast.ledger.side_files import FORMAT
+
+    ledger_path(name)
+    with closing(home_named(name).keeper()):  # whoever opens a ledger upgrades its tables
+        pass
+    if as_json:
+        show_json({"ledger": name, "format": FORMAT})
+        return
+    typer.echo(f"The ledger {name} is of format {FORMAT}, in tables of this version.")
+    typer.echo(f"\nNext: holdfast audit {quote(name)}")
 
 
 def _write(frame: Any, path: Path) -> None:
@@ -383,7 +453,8 @@ def certificate(
     output: Annotated[
         str,
         typer.Option(
-            metavar="FILE", help="Where to: .html to read and print, .json to be audited alone."
+            metavar="FILE",
+            help="Where to: .html to read, .pdf on paper, .json to be audited alone.",
         ),
     ] = "reuse.html",
     sign_with: _SignWith = None,
@@ -391,9 +462,10 @@ def certificate(
 ) -> None:
     """Write down what was promised and answered, to show to others.
 
-    The page needs no other file and prints well. The JSON carries the ledger's entries: whoever
-    has it audits it alone, without ledger, secret or data. Neither shows a row or a path. It is
-    signed with your key, if you have one (holdfast key); a service signs with its own.
+    The page needs no other file and prints well; a .pdf is printed by the machine's Chromium,
+    Chrome or Edge. The JSON carries the ledger's entries: whoever has it audits it alone, without
+    ledger, secret or data. None shows a row or a path. It is signed with your key, if you have one
+    (holdfast key); a service signs with its own.
     """
     from holdfast.certificate.certificate import certified
     from holdfast.ledger.store import look

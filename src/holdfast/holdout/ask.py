@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from holdfast import require
@@ -12,6 +11,7 @@ from holdfast.errors import HoldfastError, InvalidArgument, Refused, ToleranceTo
 from holdfast.holdout.answer import Answer
 from holdfast.holdout.batch import has_description, is_described
 from holdfast.holdout.desk import Desk
+from holdfast.holdout.forecast import as_begun
 from holdfast.holdout.guess import Guess
 from holdfast.holdout.idempotency import retold
 from holdfast.holdout.plays import answered, implied_claim, wish_of
@@ -273,8 +273,20 @@ def answers_to(
             return False
         return is_silent(desk, questions[place], guess.of(place), guess, tolerance)
 
+    def attempt() -> list[Answer]:
+        begun = as_begun(desk, questions, guess)
+        asked = [
+            replace(
+                each,
+                tolerance=begun.tolerance_at(place, each.tolerance),
+                likely=begun.likely_at(place),
+            )
+            for place, each in enumerate(requests)
+        ]
+        return answered(desk, questions, asked, begun, tolerance, silent)
+
     try:
-        return desk.retried(partial(answered, desk, questions, requests, guess, tolerance, silent))
+        return desk.retried(attempt)
     except Refused as refusal:
         if guess.verb == "check" or tolerance is None or len(questions) > 1:
             raise

@@ -13,7 +13,7 @@ from holdfast.ledger.limits import ROUNDED_ENDS, lies_in
 from holdfast.ledger.transcript import Transcript, informed
 from holdfast.mechanisms.catalogue import kind_of
 from holdfast.mechanisms.described import DESCRIBED
-from holdfast.mechanisms.mechanism import Checker, Mechanism, Offer, Wish
+from holdfast.mechanisms.mechanism import Checker, Claim, LikelyWidth, Mechanism, Offer, Wish
 from holdfast.mechanisms.terms import WHOLE_RANGE, Account, Terms
 from holdfast.mechanisms.winner import WinnerQuestion
 from holdfast.question.row import RowValue
@@ -42,7 +42,9 @@ __all__ = [
     "order_of",
     "require_claims",
     "rows_of",
+    "same_claim",
     "wanted_part",
+    "width_begun",
     "with_their_events",
 ]
 
@@ -257,6 +259,12 @@ def _is_begun(look: Recorded, wish: Wish, told_of: Callable[[str], Iterable[Reco
     return all(look.look not in line.parts for line in told_of(look.part_of))
 
 
+def width_begun(looks: Iterable[Recorded], guess: float | None) -> LikelyWidth | None:
+    """The half-width that was chosen for the same check of a question; None if it is a new one."""
+    requests = [each.request for each in looks if each.claim is not None]
+    return next((each.likely for each in requests if each.likely and each.guess == guess), None)
+
+
 def _fulfils(look: Recorded, wish: Wish) -> bool:
     if look.status == "no promise" or look.range.low == look.range.high:
         return True  # there is nothing more to be told
@@ -276,7 +284,7 @@ def _fulfils(look: Recorded, wish: Wish) -> bool:
 def _is_known_not_to_hold(look: Recorded, wish: Wish) -> bool:
     """Whether the same claim was made before in vain; of anything else that says nothing."""
     silent = "not shown" if wish.gated else "not confirmed"
-    return look.status == silent and _same_claim(look, wish)
+    return look.status == silent and same_claim(look.claim, wish)
 
 
 def _one_sided(look: Recorded) -> bool:
@@ -286,11 +294,11 @@ def _one_sided(look: Recorded) -> bool:
     return look.claim[0] <= 0.0 or look.claim[1] >= 1.0
 
 
-def _same_claim(look: Recorded, wish: Wish) -> bool:
+def same_claim(before: Claim | None, wish: Wish) -> bool:
     """Whether this was claimed before."""
-    if look.claim is None or wish.claim is None:
+    if before is None or wish.claim is None:
         return False
-    return all(abs(a - b) <= ROUNDED_ENDS for a, b in zip(look.claim, wish.claim, strict=True))
+    return all(abs(a - b) <= ROUNDED_ENDS for a, b in zip(before, wish.claim, strict=True))
 
 
 def _beside(interval: Interval, claim: tuple[float, float]) -> bool:

@@ -36,7 +36,9 @@ from holdfast.holdout.batch import (
     one_of_each_event,
     order_of,
     rows_of,
+    same_claim,
     wanted_part,
+    width_begun,
     with_their_events,
 )
 from holdfast.holdout.budget import Budget, LastBudget
@@ -250,6 +252,7 @@ class Desk:
             self.refresh()
             if unknown():
                 self._finish_pending({wish.question.text: wish for wish in wishes})
+                self._require_widths(unknown(), requests)
             return found(
                 self._ask_afresh(unknown(), requests, lambda fresh: conclude(found(fresh)))
             )
@@ -295,6 +298,14 @@ class Desk:
             return look
         return as_answered(transcript.looks_at_event(question.event), question)
 
+    def is_reserved(self, wish: Wish) -> bool:
+        """Whether its claim is paid for, and not answered yet, as of the last reading."""
+        pending = self.transcript.pending
+        return pending is not None and any(
+            each.offer.question == wish.question.text and same_claim(each.offer.claim, wish)
+            for each in pending.asked
+        )
+
     def implied(self, question: Bound, *, claimed: bool = True) -> Implied | None:
         """What earlier answers imply of a question, as of the last reading.
 
@@ -314,6 +325,19 @@ class Desk:
     def _unknown(self, wanted: Mapping[Key, Wish]) -> dict[Key, Wish]:
         """The wishes that no stored answer fulfils."""
         return {key: wish for key, wish in wanted.items() if self.stored(wish) is None}
+
+    def _require_widths(self, wishes: Iterable[Key], requests: Mapping[str, Request]) -> None:
+        """Begin again where the same check was made since its half-width was chosen: at another.
+
+        It is one claim, whatever was spent since, and is paid for once.
+        """
+        for text, _ in wishes:
+            request = requests[text]
+            if request.likely is None:
+                continue
+            begun = width_begun(self.transcript.looks_at(text), request.guess)
+            if begun not in (None, request.likely):
+                raise LostRace(self.store.home)
 
     def _ask_afresh(
         self,

@@ -15,6 +15,7 @@ from typing import Any
 from holdfast import require
 from holdfast.errors import InvalidArgument
 from holdfast.holdout.answer import Answer
+from holdfast.holdout.batch import width_begun
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.guess import Guess, averages, training_variance
 from holdfast.holdout.plays import implied_claim, wish_of
@@ -34,6 +35,7 @@ from holdfast.wording import plural
 
 __all__ = [
     "DevFiles",
+    "as_begun",
     "dev_result",
     "forecast_grounds",
     "guess_of_likely_width",
@@ -208,12 +210,12 @@ def guess_of_likely_width(
     """
     if named.is_named or guess.verb != "check" or guess.side is not None:
         return guess
-    desk.refresh()
-    transcript, level = desk.transcript, 0.0
-    if transcript.checker is CHECKS and transcript.terms.promises:
-        level, _ = CHECKS.levels(transcript.terms, transcript.committed)
-    if level <= 0.0 or (guess.rows is not None and len(questions) > 1):
+    transcript = desk.refresh()
+    if transcript.checker is not CHECKS or not transcript.terms.promises:
         return guess
+    if guess.rows is not None and len(questions) > 1:
+        return guess
+    level, _ = CHECKS.levels(transcript.terms, transcript.committed)
     likely = [_likely(desk, each, guess, place, level) for place, each in enumerate(questions)]
     return replace(guess, likely=tuple(likely))
 
@@ -244,11 +246,15 @@ def _claimed_mean(desk: Desk, question: Bound) -> Statistic | None:
     return statistic if bounded and terms.independent and statistic.unit(terms.rows) == 1 else None
 
 
-def _same_check(desk: Desk, statistic: Statistic, number: float | None) -> LikelyWidth | None:
-    """The width of the same check, made before; None if there is none."""
-    looks = desk.transcript.looks_at(statistic.text)
-    requests = [each.request for each in looks if each.claim is not None]
-    return next((each.likely for each in requests if each.likely and each.guess == number), None)
+def as_begun(desk: Desk, questions: Sequence[Bound], guess: Guess) -> Guess:
+    """The guess with the half-widths of the same checks that others began since it was read."""
+    likely = list(guess.likely)
+    for place, chosen in enumerate(likely):
+        statistic = None if chosen is None else _claimed_mean(desk, questions[place])
+        if statistic is not None:
+            looks = desk.transcript.looks_at(statistic.text)
+            likely[place] = width_begun(looks, guess.of(place)) or chosen
+    return replace(guess, likely=tuple(likely))
 
 
 def _likely(
@@ -257,9 +263,11 @@ def _likely(
     statistic, number = _claimed_mean(desk, question), guess.of(place)
     if statistic is None:
         return None
-    before = _same_check(desk, statistic, number)
-    if before is not None or _is_settled(desk, question, statistic, guess, place):
+    before = width_begun(desk.transcript.looks_at(statistic.text), number)
+    if before is not None or level <= 0.0:
         return before
+    if _is_settled(desk, question, statistic, guess, place):
+        return None
     terms, row = desk.transcript.terms, statistic.row
     rows = n = statistic.rows(terms.rows)
     known = known_moment(desk, question, guess)

@@ -306,7 +306,7 @@ class Holdout(Verbs):
     def certificate(
         self, path: str | None = None, *, sign_with: SigningKey | None = None
     ) -> ReuseCertificate:
-        """All that was promised and answered, to be shown; saved as .html or .json if named.
+        """All that was promised and answered, to be shown; saved as .html, .pdf or .json if named.
 
         Signed with a key of one's own, nobody else can write another one.
         """

@@ -493,11 +493,11 @@ def claimed(part: Subquestion, t: float, tolerance: float | None) -> Wish:
 
 
 def gate_wish(desk: Desk, question: Bound, guess: Guess) -> Wish | None:
-    """The wish that a gate puts first; None if the ledger has its answer already."""
+    """The wish that a gate puts first; None if the ledger has it already, answered or begun."""
     side, bound = guess.side, guess.of(0)
     (part,) = next(play_of(question, bound, 0.5, once=desk.once, side=side, verb="gate"))
     wish = claim_grounds(desk, question, guess).of(claimed(part, 0.5, None))
-    return None if desk.stored(wish) is not None else wish
+    return None if desk.stored(wish) is not None or desk.is_reserved(wish) else wish
 
 
 def require_enough_differing(desk: Desk, question: Bound, guess: Guess) -> None:

@@ -20,7 +20,7 @@ from holdfast.ledger.secret import known_secret
 from holdfast.ledger.side_files import was_moved
 from holdfast.ledger.store import Reader, home_of
 
-__all__ = ["move"]
+__all__ = ["everything", "move"]
 
 
 def move(
@@ -39,7 +39,7 @@ def move(
         before, address = keeper.moved(), f"to {there}"
         if before not in (None, address):
             raise was_moved(here, before or "")
-        whole = _everything(Reader(here, secret, keeper.records), keeper.records, secret)
+        whole = everything(Reader(here, secret, keeper.records), keeper.records, secret)
         whole = replace(whole, moved=f"from {here}")
         keeper.mark_moved(address)
         try:
@@ -68,7 +68,7 @@ def move(
     return len(whole.rows)
 
 
-def _everything(reader: Reader, records: Records, secret: bytes) -> Addition:
+def everything(reader: Reader, records: Records, secret: bytes) -> Addition:
     """Content of a ledger, verified."""
     rows, stored = reader.news(), records.checkpoint()
     reader.checkpoint(), reader.filed()

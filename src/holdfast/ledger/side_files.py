@@ -93,6 +93,8 @@ def was_moved(ledger: object, how: str) -> LedgerUnavailable:
     word, _, address = how.partition(" ")
     if word == "to":
         advice = f"was moved to {address!r}; open it there"
+    elif word == "restored":
+        advice = f"was not wholly restored from {address!r}; do it again (holdfast ledger restore)"
     else:
         advice = f"has not wholly arrived from {address!r}; move it again (holdfast ledger move)"
     return LedgerUnavailable(f"the ledger {str(ledger)!r} {advice}. Nothing was asked or spent.")

@@ -37,6 +37,7 @@ from holdfast.ledger.sqlite import FileHome
 
 __all__ = [
     "GIT",
+    "WITNESS",
     "Reader",
     "Store",
     "Witness",
@@ -44,6 +45,7 @@ __all__ = [
     "is_address",
     "is_git_address",
     "look",
+    "outside_witness",
     "require_seen",
 ]
 
@@ -57,7 +59,13 @@ __all__ = [
 #
 # Who reads while another process writes may find the one half of an old line and the other one of a
 # new: a line ends with its checksum, and one that does not fit is no witness.
+#
+# A whole folder that is put back brings its own witness along. So a second one is kept in the
+# folder that HOLDFAST_WITNESS names, if it names one: a file for each ledger, called by the hash of
+# its first entry. That one is forced to the disk before an answer is shown, and refuses what it
+# cannot witness.
 
+WITNESS = "HOLDFAST_WITNESS"  # the variable that names a folder outside the ledger's
 
 _LENGTH = 15 + 1 + 64 + 1 + 8 + 1  # number, hash, checksum and the end of the line
 _TEXT = re.compile(rb"( *(\d+) ([0-9a-f]{64})) ([0-9a-f]{8})\n")
@@ -68,15 +76,21 @@ class Witness:
     """Witness file of one line: the newest entry seen of a ledger."""
 
     path: Path
+    outside: bool = False
 
     def note(self, seq: int, hashed: str) -> None:
-        """Remember the newest entry."""
-        with suppress(OSError):
+        """Remember the newest entry; an outside witness must, durably."""
+        try:
             handle = open_here(self.path, os.O_WRONLY | os.O_CREAT, 0o644)
             try:
                 os.write(handle, _line(f"{seq:>15} {hashed}".encode()))  # always of one length
+                if self.outside:
+                    os.fsync(handle)
             finally:
                 os.close(handle)
+        except OSError as error:
+            if self.outside:
+                raise self._out_of_reach(error) from error
 
     def seen(self) -> tuple[int, str] | None:
         """Number and hash of the newest entry that was noted."""
@@ -88,11 +102,26 @@ class Witness:
                 os.close(handle)
         except LedgerUnavailable:
             raise
-        except OSError:
+        except OSError as error:
+            if self.outside and not self.path.parent.is_dir():
+                raise self._out_of_reach(error) from error
             return None
         if match is None or match[0] != _line(match[1]):
             return None
         return int(match[2]), match[3].decode()
+
+    def _out_of_reach(self, error: OSError) -> LedgerUnavailable:
+        return LedgerUnavailable(
+            f"the witness {str(self.path)!r} cannot be used ({error}); see that the folder of "
+            f"{WITNESS} is there and can be written, or unset it. Nothing was shown, and what was "
+            "recorded is kept: ask again."
+        )
+
+
+def outside_witness(first: str) -> Witness | None:
+    """The witness outside the ledger's folder, by the hash of its first entry; None if unnamed."""
+    folder = os.environ.get(WITNESS)
+    return Witness(Path(folder, first), outside=True) if folder else None
 
 
 def _line(content: bytes) -> bytes:
@@ -108,7 +137,8 @@ def require_seen(
     seq, hashed = newest
     if seq > after + len(rows):
         raise LedgerTampered(
-            f"the ledger ends after entry {after + len(rows)}, and entry {seq} had been written: "
+            f"rolled back: the witness saw {seq:,} entries, here are {after + len(rows):,}. The "
+            f"ledger ends after entry {after + len(rows)}, and entry {seq} had been written: "
             f"an older copy was put back, or a part was lost. {RESTORE}"
         )
     if rows[seq - after - 1][2] != hashed:
@@ -170,13 +200,17 @@ class Reader:
     """Reader of a ledger's rows. `guard` is held while they are read.
 
     Without the `secret` no seal is compared, and so no checkpoint and no filed answer is believed.
+    A backup is not `witnessed`: it may be older than what was seen.
     """
 
-    def __init__(self, home: LedgerHome, secret: bytes | None, records: Records) -> None:
+    def __init__(
+        self, home: LedgerHome, secret: bytes | None, records: Records, *, witnessed: bool = True
+    ) -> None:
         self.home = home
         self.secret = secret
         self.guard = threading.RLock()
-        self.witness = Witness(home.beside("newest"))
+        self._witnessed = witnessed
+        self._own_witness = Witness(home.beside("newest"))
         self._records = records
 
     @property
@@ -189,9 +223,29 @@ class Reader:
             "would not be noticed."
         )
 
+    @property
+    def outside(self) -> Witness | None:
+        """The witness outside the ledger's folder, if one is named."""
+        if not self._witnessed or not os.environ.get(WITNESS):
+            return None
+        with self.guard:
+            rows = self._records.entries(1, 1)
+        return outside_witness(rows[0][2]) if rows else None
+
+    def note(self, seq: int, hashed: str) -> None:
+        """Tell the witnesses the newest entry."""
+        for witness in self._witnesses():
+            witness.note(seq, hashed)
+
+    def _witnesses(self) -> list[Witness]:
+        own = [self._own_witness] if self._witnessed else []
+        outside = self.outside
+        return own if outside is None else [*own, outside]
+
     def news(self, after: int = 0, head: str = GENESIS) -> list[Row]:
         """The entries that follow entry `after` (whose hash is `head`): in order and sealed."""
-        newest = self.witness.seen()  # before the entries are read: others may be adding some
+        # Before the entries are read: others may be adding some.
+        seen = [witness.seen() for witness in self._witnesses()]
         with self.guard:
             sealed, rows = self._records.tail(after)
         if after:
@@ -204,7 +258,8 @@ class Reader:
                 "another secret: entries were cut off or added by hand, or another secret lies "
                 f"beside it. Put back its own secret; if it is its own: {RESTORE}"
             )
-        require_seen(newest, rows, after)
+        for newest in seen:
+            require_seen(newest, rows, after)
         return rows
 
     def look_up(self, question: str) -> list[filing.FiledAnswer]:
@@ -221,9 +276,9 @@ class Reader:
 
     def checkpoint(self) -> filing.StoredCheckpoint | None:
         """The checkpoint, if there is one."""
-        newest = self.witness.seen()
+        seen = [witness.seen() for witness in self._witnesses()]
         with self.guard:
-            if newest is not None:  # it may lie before the checkpoint
+            for newest in filter(None, seen):  # it may lie before the checkpoint
                 rows = self._records.entries(newest[0], newest[0])
                 require_seen(newest if rows else None, rows, newest[0] - 1)
             stored = None if self.secret is None else self._records.checkpoint()
@@ -337,7 +392,14 @@ class Store:
     def news(self, after: int = 0, head: str = GENESIS) -> list[Row]:
         """The entries that follow entry `after` (whose hash is `head`): in order and sealed."""
         self.require_usable()
-        return self._reader.news(after, head)
+        rows = self._reader.news(after, head)
+        outside = self._reader.outside
+        # Only who holds the lock: nobody else goes on meanwhile.
+        if outside is not None and self.holder and self.holder.thread == threading.get_ident():
+            newest = (rows[-1][0], rows[-1][2]) if rows else (after, head)
+            if outside.seen() != newest:
+                outside.note(*newest)
+        return rows
 
     def look_up(self, question: str) -> list[FiledAnswer]:
         """The newest answer to a question, without reading the history."""
@@ -367,7 +429,7 @@ class Store:
         with self.guard:
             self.keeper.append(addition)
         seq, _, hashed = rows[-1]
-        self._reader.witness.note(seq, hashed)
+        self._reader.note(seq, hashed)
         return rows
 
     def file(self, name: str) -> bytes | None:

@@ -416,12 +416,19 @@ class ServedHoldout:
         return self._sender.get(f"{self._path}/audit")
 
     def certificate(self, output: str | Path) -> Path:
-        """Write what was promised and answered to an .html or .json file. For custodians."""
+        """Write what was promised and answered to an .html, .pdf or .json file. For custodians."""
         path = require.file("output", output)
         form = path.suffix.lower().removeprefix(".")
-        if form not in ("html", "json"):
-            raise InvalidArgument(f"output is {str(path)!r}; its name must end in .html or .json.")
-        path.write_text(self._sender.text(f"{self._path}/certificate", form=form), "utf-8")
+        if form not in ("html", "json", "pdf"):
+            raise InvalidArgument(
+                f"output is {str(path)!r}; its name must end in .html, .pdf or .json."
+            )
+        if form == "pdf":
+            from holdfast.certificate.pdf import pdf_of
+
+            path.write_bytes(pdf_of(self._sender.text(f"{self._path}/certificate", form="html")))
+        else:
+            path.write_text(self._sender.text(f"{self._path}/certificate", form=form), "utf-8")
         return path
 
     def close(self) -> None:

@@ -1,0 +1,191 @@
+"""Backup of a ledger in one file, and its restoration.
+
+A backup takes a ledger back to its day, and not the people: what was answered since is known, and
+no longer counted. So a ledger that is restored answers nothing new (it is retired), unless a
+witness outside its folder saw the backup's newest entry last, or its owner says that nothing was
+answered since; a witness that saw more contradicts the owner.
+
+The file is a tar of a SQLite ledger with its secret and columns, wherever the ledger was kept. A
+restoration that is interrupted is done again, and goes on from there; until then nothing can be
+asked.
+"""
+
+from __future__ import annotations
+
+import os
+import tarfile
+import tempfile
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+
+from holdfast.errors import InvalidArgument, LedgerTampered
+from holdfast.ledger.backend import Addition, LedgerHome
+from holdfast.ledger.chain import Row, chained, now, seal
+from holdfast.ledger.entries import retirement
+from holdfast.ledger.lock import held
+from holdfast.ledger.move import everything
+from holdfast.ledger.secret import known_secret
+from holdfast.ledger.side_files import sync_folder, was_moved, write_new
+from holdfast.ledger.sqlite import FileHome
+from holdfast.ledger.store import Reader, Witness, home_of, outside_witness, require_seen
+from holdfast.ledger.transcript import Transcript
+
+__all__ = ["Restoration", "backup", "restore"]
+
+_SUFFIX = ".ledger"
+
+
+@dataclass(frozen=True, slots=True)
+class Restoration:
+    """Result of restoring: where the ledger is, its entries, and why it is retired, if it is."""
+
+    ledger: str
+    entries: int
+    retired: str | None
+
+
+def backup(ledger: str | Path | LedgerHome, file: Path, timeout: float = 60.0) -> int:
+    """Copy a ledger with its secret and columns into a new file, between two questions.
+
+    Returns the number of entries.
+    """
+    here, path = home_of(ledger), Path(os.path.abspath(file))
+    if path.exists() or not path.parent.is_dir():
+        fault = "it is there already" if path.exists() else "there is no such folder"
+        raise InvalidArgument(f"the backup is {str(path)!r}, and {fault}; name another file.")
+    secret = known_secret(here)
+    with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}-") as folder:
+        copy = FileHome(Path(folder, f"{here.stem}{_SUFFIX}"))
+        with closing(here.keeper()) as keeper, held(keeper, timeout):
+            moved = keeper.moved()
+            if moved is not None:
+                raise was_moved(here, moved)
+            reader = Reader(here, secret, keeper.records)
+            whole = everything(reader, keeper.records, secret)
+            if Transcript.resumed(reader).pending is not None:
+                raise InvalidArgument(
+                    f"the ledger {str(here)!r} has a question that was not finished; open it with "
+                    "its rows and ask again, and then copy it. Nothing was written."
+                )
+            copy.create(secret, whole, timeout)
+            for name in keeper.records.file_names():
+                copy.columns.keep_file(name, keeper.records.file(name) or b"")
+        draft = Path(folder, "backup")
+        _pack(copy, draft)
+        draft.replace(path)
+    sync_folder(path.parent)
+    return len(whole.rows)
+
+
+def restore(
+    file: Path,
+    target: str | Path | LedgerHome | None = None,
+    *,
+    nothing_since: bool = False,
+    timeout: float = 60.0,
+) -> Restoration:
+    """Make the ledger of a backup again, where there is none; retired if it may lack answers."""
+    path = Path(os.path.abspath(file))
+    with tempfile.TemporaryDirectory() as folder:
+        source = _unpacked(path, Path(folder))
+        there, secret = home_of(target or source.path.name), known_secret(source)
+        with source.records() as records:
+            reader = Reader(source, secret, records, witnessed=False)
+            whole = everything(reader, records, secret)
+            closed = Transcript.resumed(reader).account.closed
+            mark = f"restored {path}"
+            why = _doubt(whole.rows, there, nothing_since)
+            made = replace(whole, moved=mark)
+            if why is not None and not (closed and closed.retired):
+                made = _retired(made, secret, why)
+            there.create(secret, made, timeout)
+            with closing(there.keeper()) as copy, held(copy, timeout):
+                _, rows = copy.records.tail(0)
+                if copy.moved() != mark or rows[: len(whole.rows)] != list(whole.rows):
+                    raise InvalidArgument(
+                        f"there is already a ledger {str(there)!r}; move all its files away, or "
+                        "name another place. Nothing was restored."
+                    )
+                for name in records.file_names():
+                    copy.keep_file(name, records.file(name) or b"")
+                outside = outside_witness(rows[0][2])
+                if outside is not None:  # which knew of answers that are given up here
+                    outside.note(rows[-1][0], rows[-1][2])
+                copy.mark_moved(None)
+                closed = Transcript.resumed(Reader(there, secret, copy.records)).account.closed
+    retired = closed.why if closed is not None and closed.retired else None
+    return Restoration(str(there), len(rows), retired)
+
+
+def _doubt(rows: Sequence[Row], there: LedgerHome, nothing_since: bool) -> str | None:
+    """Why answers may be missing from a backup; None if a witness or its owner says there are none.
+
+    Refused where a witness saw another history, or more than its owner says.
+    """
+    count, outside = len(rows), outside_witness(rows[0][2])
+    own = Witness(there.beside("newest")).seen() if not there.is_there() else None
+    seen = [each for each in (own, outside.seen() if outside else None) if each is not None]
+    most = max((seq for seq, _ in seen), default=0)
+    for newest in seen:
+        require_seen(newest if newest[0] <= count else None, rows, 0)
+    if most > count:
+        if nothing_since:
+            raise LedgerTampered(
+                f"rolled back: the witness saw {most:,} entries, here are {count:,}, so that "
+                "something was written since the backup; leave --nothing-since out. Nothing was "
+                "restored."
+            )
+        return f"restored from a backup of {count:,} entries, and a witness saw {most:,}"
+    if nothing_since or (outside is not None and outside.seen() == (count, rows[-1][2])):
+        return None
+    return f"restored from a backup of {count:,} entries, and nobody knows what was answered since"
+
+
+def _retired(whole: Addition, secret: bytes, why: str) -> Addition:
+    seq, _, hashed = whole.rows[-1]
+    last = chained([retirement(now(), why, None)], seq, hashed)
+    sealed = seal(secret, last[-1][0], last[-1][2])
+    return replace(whole, rows=[*whole.rows, *last], seal=sealed)
+
+
+# The file: a tar of NAME.ledger, NAME.ledger-secret and NAME.ledger-columns/.
+
+
+def _pack(copy: FileHome, draft: Path) -> None:
+    """Write the files of a copy, for their owner only, durable but for the name."""
+    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(handle, "wb") as file:
+        with tarfile.open(fileobj=file, mode="w") as tar:
+            for each in (copy.path, copy.beside("secret"), copy.columns.path):
+                if each.exists():
+                    tar.add(each, each.name)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _unpacked(path: Path, folder: Path) -> FileHome:
+    """The ledger of a backup, in a folder; what else a file could hold is refused."""
+    try:
+        with tarfile.open(path, "r:") as tar:
+            members = [member for member in tar if not member.isdir()]
+            names = [PurePosixPath(member.name) for member in members]
+            ledgers = [each for each in names if each.suffix == _SUFFIX and len(each.parts) == 1]
+            if len(ledgers) != 1:
+                raise tarfile.ReadError("it has no ledger")
+            stem = ledgers[0].name
+            own = {(stem,), (f"{stem}-secret",)}
+            for member, name in zip(members, names, strict=True):
+                column = len(name.parts) == 2 and name.parts[0] == f"{stem}-columns"
+                content = tar.extractfile(member) if member.isreg() else None
+                if content is None or ".." in name.parts or not (column or name.parts in own):
+                    raise tarfile.ReadError(f"it holds {member.name!r}")
+                folder.joinpath(name).parent.mkdir(exist_ok=True)
+                write_new(folder / name, content.read())
+    except (OSError, tarfile.TarError) as error:
+        raise InvalidArgument(
+            f"the file {str(path)!r} is no backup of a ledger that can be read ({error}); name one "
+            "that holdfast ledger backup wrote."
+        ) from error
+    return FileHome(folder / stem)
