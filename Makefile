@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo demo-all test campaigns laws lint spark bench bench-large load load-postgres package attacks docs widths decisions lock clean
+.PHONY: demo demo-all test campaigns campaigns-long laws lint spark bench bench-large load load-postgres package attacks docs widths decisions lock clean
 
 # One story on one screen, and demo-output/demo.png.
 demo: $(STAMP)
@@ -21,6 +21,10 @@ test: $(STAMP)
 # What takes long and has a fast sister among the tests: more kills, questions, widths of a screen.
 campaigns: $(STAMP)
 	env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -n auto -m campaign
+
+# Ten thousand kills, power cuts and corruptions, and the rest of docs/reliability.md.
+campaigns-long: $(STAMP)
+	$(BIN)/python -m benchmarks.campaigns --write
 
 # The laws of every theorem, on thousands of examples each.
 laws: $(STAMP)

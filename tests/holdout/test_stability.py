@@ -47,20 +47,23 @@ def test_every_noisy_mechanism_has_a_certificate(tmp_path: Path, name: str) -> N
         assert found.answers == 4
         assert found.level == pytest.approx(0.0125)
         leakage = found["leakage"]
-        assert leakage.oracle is not None
+        # Theorem L gives up an event of sample and answers, not a share of samples: no triple.
+        assert leakage.oracle is None
         assert leakage.pair is None
+        assert leakage.joint is not None
         assert leakage.half_width is not None
         # Theorem L by hand: radius at level/K, and what is given up for the bad events.
-        expected = BoundedMean(20_000).radius(math.log(found.level) - leakage.oracle.eta)
+        expected = BoundedMean(20_000).radius(math.log(found.level) - leakage.joint.eta)
         assert leakage.half_width == pytest.approx(expected)
-        assert leakage.failure == pytest.approx(found.level + leakage.oracle.nu, rel=0.02)
+        assert leakage.failure == pytest.approx(found.level + leakage.joint.delta, rel=0.02)
         again = json.loads(json.dumps(found.to_dict()))
         assert [each["by"] for each in again["certificates"]] == [
             "printed composition",
             "sharp composition",
             "leakage",
         ]
-        assert "one direction only" in str(found)
+        assert again["certificates"][-1]["joint"]["eta"] == leakage.eta
+        assert re.search(r"leakage: joint \([^,)]*, [^,)]*\), one direction only; ", str(found))
         with holdfast.open(
             ledger=tmp_path / "s.ledger", described="off"
         ) as blind:  # from the ledger alone
@@ -131,9 +134,9 @@ def test_the_papers_noise_has_all_three_and_each_is_better_than_the_last(tmp_pat
     assert (found.step.eta, found.step.tau, found.step.form) == (0.5, 0.0, "oracle")
     etas, widths = [], []
     for each in found.certificates:
-        assert each.oracle is not None
+        assert each.eta is not None
         assert each.half_width is not None
-        etas.append(each.oracle.eta)
+        etas.append(each.eta)
         widths.append(each.half_width)
     assert etas[0] > 5 * etas[1] > 5 * etas[2]
     assert widths == sorted(widths, reverse=True)
@@ -163,8 +166,8 @@ def test_what_has_no_finite_certificate_says_why(tmp_path: Path) -> None:
     for by in ("printed composition", "sharp composition"):
         assert found[by].oracle is None
         assert "no eta is finite" in (found[by].why or "")
-    assert found["leakage"].oracle is not None
-    assert found["leakage"].oracle.eta == spent
+    assert found["leakage"].joint is not None
+    assert found["leakage"].joint.eta == spent
 
 
 @pytest.mark.parametrize("options", [{}, {"leakage_nats": 3.0}], ids=["alone", "charged"])
@@ -175,22 +178,22 @@ def test_only_answers_that_are_charged_have_a_leakage_certificate(
         holdout.ask("avg(late)")
         found = holdout.stability()["leakage"]
         if options:
-            assert found.oracle is not None
-            assert found.oracle.eta == holdout.budget.nats > 0
+            assert found.joint is not None
+            assert found.joint.eta == holdout.budget.nats > 0
         else:
-            assert found.oracle is None
+            assert found.joint is None
             assert found.why == "not every answer is charged on the leakage account"
 
 
 def test_after_a_check_only_the_leakage_is_left(tmp_path: Path) -> None:
     with opened(tmp_path, mechanism="typical laplace") as holdout:
-        assert holdout.stability()["leakage"].oracle is not None
+        assert holdout.stability()["leakage"].joint is not None
         holdout.ask("avg(late)")
         assert holdout.stability()["sharp composition"].oracle is not None
         holdout.check("avg(x > 20)", guess=0.5)
         found = holdout.stability()
     assert "checks were made" in (found["sharp composition"].why or "")
-    assert found["leakage"].oracle is not None
+    assert found["leakage"].joint is not None
     assert found.checks == 1
 
 
@@ -203,7 +206,7 @@ def test_a_gate_is_told_without_noise(tmp_path: Path) -> None:
         found = holdout.stability()
     assert found["sharp composition"].oracle is None
     assert "gates were made" in (found["sharp composition"].why or "")
-    assert found["leakage"].oracle is not None
+    assert found["leakage"].joint is not None
     assert found.neighbours.vacuous
 
 
@@ -211,9 +214,9 @@ def test_described_answers_give_up_their_part_of_the_failure_probability(tmp_pat
     """Their charge counts symbols where all described intervals are true."""
     with holdfast.open(TABLE, ledger=tmp_path / "d.ledger", questions=20, schema=BOUNDS) as holdout:
         holdout.ask("avg(late)")
-        found = holdout.stability()["leakage"].oracle
+        found = holdout.stability()["leakage"].joint
     assert found is not None
-    assert found.nu == pytest.approx(0.05 * 0.4)
+    assert found.delta == pytest.approx(0.05 * 0.4)
 
 
 def test_levels_are_probabilities(tmp_path: Path) -> None:

@@ -62,5 +62,5 @@ def test_every_answer_leaks() -> None:
     assert found.eta == pytest.approx(3 * math.log1p(0.1))
     assert found.eta >= 3 * math.log1p(0.1)
     # P[Bad] is at most nu (1 + kappa + kappa^2), and no more than the level.
-    assert found.log_nu == pytest.approx(-50 + math.log(1 + 1.1 + 1.1**2))
+    assert found.log_delta == pytest.approx(-50 + math.log(1 + 1.1 + 1.1**2))
     assert least_leakage(3, [(0.1, math.log(0.01))], math.log(0.01)) is None

@@ -2,9 +2,10 @@
 
 Several accounts of the same answers, each at the same level for tau and nu: the papers' adaptive
 composition (repaired), the sharp one, answers of one batch taken together before the batches are
-composed (Lemma 3.2), and the leakage theorem, which bounds one direction only (the answers are at
-most K times as likely as had they not seen the sample); that is the direction from which
-generalisation follows. Beside them what replacing one row does (`neighbours`).
+composed (Lemma 3.2), and the leakage theorem, which is about sample and answers jointly and bounds
+one direction only (they are at most K times as likely as had the answers not seen the sample);
+that is the direction from which generalisation follows. Beside them what replacing one row does
+(`neighbours`).
 """
 
 from __future__ import annotations
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Certificate",
     "Growth",
+    "Joint",
     "Neighbours",
     "NoiseNeeded",
     "Stability",
@@ -250,9 +252,38 @@ _DEPTHS = tuple(2.0 * 1.15**step for step in range(75))
 _EMPTY = "with noise this small nothing follows at this level"
 
 
+class Joint(NamedTuple):
+    """Sample X and answers A together: P[(X, A) in O] <= e^eta P[(X, W) in O] + delta for every O.
+
+    W does not see the sample. An event of both may be given up, not a share of samples: less is
+    said than by (eta, 0, delta) in oracle form.
+    """
+
+    eta: float
+    log_delta: float
+
+    @property
+    def delta(self) -> float:
+        return min(1.0, round_up(math.exp(min(0.0, self.log_delta))))
+
+    @property
+    def vacuous(self) -> bool:
+        """Whether every mechanism at all has this."""
+        return self.delta >= 1.0
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"eta": self.eta, "delta": self.delta, "vacuous": self.vacuous}
+
+    def __str__(self) -> str:
+        numbers = f"({self.eta:.4g}, {self.delta:.4g})"
+        return f"{numbers}, which is vacuous" if self.vacuous else numbers
+
+
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """One account: the parameters in oracle form and for pairs; or why there are none.
+    """One account: the parameters in oracle form and for pairs, or jointly; or why there are none.
+
+    `one_sided`: answers are at most e^eta times as likely, and nothing is said of how much less.
 
     `half_width`: any statistic chosen after all answers is within it of the truth, for means of all
     rows and as a part of the range, except with probability `failure`.
@@ -260,6 +291,7 @@ class Certificate:
 
     by: str
     oracle: TypicalStability | None = None
+    joint: Joint | None = None
     one_sided: bool = False
     half_width: float | None = None
     failure: float | None = None
@@ -267,14 +299,21 @@ class Certificate:
 
     @property
     def pair(self) -> TypicalStability | None:
-        """The same for two independent samples; a one-sided bound says nothing about pairs."""
-        return None if self.oracle is None or self.one_sided else self.oracle.to_pair()
+        """The oracle form's for two independent samples."""
+        return None if self.oracle is None else self.oracle.to_pair()
+
+    @property
+    def eta(self) -> float | None:
+        """Of the joint statement where there is one, else in oracle form."""
+        statement = self.joint or self.oracle
+        return None if statement is None else statement.eta
 
     def to_dict(self) -> dict[str, Any]:
         return {
             "by": self.by,
             "oracle": _plain(self.oracle),
             "pair": _plain(self.pair),
+            "joint": None if self.joint is None else self.joint.to_dict(),
             "one_sided": self.one_sided,
             "half_width": self.half_width,
             "failure": self.failure,
@@ -282,16 +321,24 @@ class Certificate:
         }
 
     def __str__(self) -> str:
-        if self.oracle is None:
+        if self.eta is None:
             return f"{self.by}: none ({self.why})"
-        pair = "one direction only" if self.pair is None else f"pairs {_triple(self.pair)}"
         follows = (
             "no half-width follows"
             if self.half_width is None or self.failure is None
             else f"a statistic chosen after all answers is within {self.half_width:.4g} of the "
             f"truth with probability {1 - self.failure:.4g}"
         )
-        return f"{self.by}: oracle {_triple(self.oracle)}, {pair}; {follows}"
+        return f"{self.by}: {', '.join(self._statements)}; {follows}"
+
+    @property
+    def _statements(self) -> Iterator[str]:
+        if self.joint is not None:
+            yield f"joint {self.joint}"
+        if self.one_sided:
+            yield "one direction only"
+        if self.oracle is not None:
+            yield f"oracle {_triple(self.oracle)}, pairs {_triple(self.oracle.to_pair())}"
 
 
 class Growth(NamedTuple):
@@ -304,7 +351,7 @@ class Growth(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Stability:
-    """(eta, tau, nu) of the whole interaction so far, by each account."""
+    """(eta, tau, nu), or (eta, delta) jointly, of all answers so far, by each account."""
 
     mechanism: str
     answers: int
@@ -347,8 +394,8 @@ class Stability:
 
     def __str__(self) -> str:
         head = (
-            f"Stability of {self.answers:,} answers by {self.mechanism}, (eta, tau, nu) at level "
-            f"{self.level:g}"
+            f"Stability of {self.answers:,} answers by {self.mechanism}, (eta, tau, nu) or joint "
+            f"(eta, delta) at level {self.level:g}"
         )
         step = (
             ()
@@ -483,15 +530,15 @@ class _Noisy:
         ]
         if batches and self.steps.batches < k:
             certificates.append(_certificate("batches", self._batched(log_level)))
-        return [*certificates, _certificate("leakage", leaked, one_sided=True)]
+        return [*certificates, _leakage(leaked)]
 
     def growth(self, most: int, log_level: float) -> Iterator[Growth]:
         """Growth with one to `most` answers like these; some depths are enough for a picture."""
         coarse = replace(self, curve=self.curve[::5])
         for k in sorted({max(1, round(most ** (step / 7))) for step in range(8)}):
             for certificate in coarse.certificates(k, log_level):
-                if certificate.oracle is not None:
-                    yield Growth(certificate.by, k, certificate.oracle.eta)
+                if certificate.eta is not None:
+                    yield Growth(certificate.by, k, certificate.eta)
 
     @property
     def _candidates(self) -> list[Candidate]:
@@ -534,21 +581,30 @@ def one_batch(curve: list[tuple[float, float]], laplace: bool, log_level: float)
     return min(composed, key=lambda each: each.eta, default=None)
 
 
-def least_leakage(k: int, curve: list[tuple[float, float]], log_level: float) -> Composed | None:
-    """Theorem L with one level nu for every answer: kappa = 1 + x, P[Bad] <= nu sum_j kappa^j."""
-    best: Composed | None = None
+def least_leakage(k: int, curve: list[tuple[float, float]], log_level: float) -> Joint | None:
+    """Theorem L with one level nu for every answer: kappa = 1 + x, P[Bad] <= nu sum_j kappa^j.
+
+    Bad is an event of sample and answers, so the statement is a joint one.
+    """
+    best: Joint | None = None
     for x, log_nu in curve:
         nats = round_up(math.log1p(x))
         log_bad = log_geometric_sum(nats, k) + log_nu
         if log_bad <= log_level and (best is None or k * nats < best.eta):
-            best = Composed(round_up(k * nats), -math.inf, log_bad)
+            best = Joint(round_up(k * nats), log_bad)
     return best
 
 
-def _certificate(by: str, composed: Composed | None, *, one_sided: bool = False) -> Certificate:
+def _certificate(by: str, composed: Composed | None) -> Certificate:
     if composed is None:
         return Certificate(by, why=_EMPTY)
-    return Certificate(by, composed.stability(), one_sided)
+    return Certificate(by, composed.stability())
+
+
+def _leakage(leaked: Joint | None) -> Certificate:
+    if leaked is None:
+        return Certificate("leakage", why=_EMPTY)
+    return Certificate("leakage", joint=leaked, one_sided=True)
 
 
 def _of_account(
@@ -566,19 +622,20 @@ def _of_account(
     spent = account.leakage.log_beta_spent
     if account.described and terms.describes:
         spent = log_add(spent, terms.log_beta_described)
-    stability = TypicalStability.from_logs(account.nats, -math.inf, min(0.0, spent))
-    return [*kinds, Certificate("leakage", stability, one_sided=True)]
+    return [*kinds, _leakage(Joint(account.nats, spent))]
 
 
 def _with_consequence(terms: Terms, certificate: Certificate, level: float) -> Certificate:
     """Consequence of near independence for a mean of all rows that is chosen after all answers."""
-    if certificate.oracle is None:
+    joint, oracle, profile = certificate.joint, certificate.oracle, terms.concentration
+    if joint is not None:
+        eta, log_tau, log_nu = joint.eta, -math.inf, min(0.0, joint.log_delta)
+    elif oracle is not None:
+        eta, log_tau, log_nu = oracle.eta, oracle.log_tau, oracle.log_nu
+    else:
         return certificate
-    stability, profile = certificate.oracle, terms.concentration
-    half_width = round_up(profile.radius(math.log(level) - stability.eta))
-    log_failure = generalisation(
-        min(0.0, profile.log_tail(half_width)), stability.eta, stability.log_tau, stability.log_nu
-    )
+    half_width = round_up(profile.radius(math.log(level) - eta))
+    log_failure = generalisation(min(0.0, profile.log_tail(half_width)), eta, log_tau, log_nu)
     if half_width >= 0.5 or log_failure >= 0.0:
         return certificate
     return replace(certificate, half_width=half_width, failure=math.exp(log_failure))

@@ -3,10 +3,11 @@
 The sample is one of N data sets, all equally likely. Nothing else restricts what is asked: a claim
 may be false and its test may confirm it on any data sets, as many as its level allows; a true claim
 may be confirmed on any; a release may fail on any, as many as its level allows, and says of the
-others in which of two parts they are, or in which cell, with noise. So what matters of a public
-history is how many data sets it leaves possible (all are equally likely again), the leakage
-charged, the shares spent and the rounds left, and the best of all adaptive analysts is found by
-backward induction.
+others in which of two parts they are, or in which cell, with noise. A search tells its winner, one
+of three, of whom it claims something; last looks take all that is left, and close all else. So what
+matters of a public history is how many data sets it leaves possible (all are equally likely again),
+the leakage charged, the shares spent and the rounds left, and the best of all adaptive analysts is
+found by backward induction.
 
 She wants something that the ledger claims to be false. Whatever she does, she has it on at most
 beta N data sets; and an account that forgets any one of its charges does not keep her there.
@@ -19,6 +20,7 @@ import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import permutations
 
 import pytest
 
@@ -55,7 +57,10 @@ class Rules:
     gate: Fraction = Fraction(1, 4)  # of a gate's
     share: Fraction = Fraction(1, 2)  # of beta, for an ask or an answered surprise
     reach: int = 0
-    moves: tuple[str, ...] = ("check", "gate", "batch", "answered", "ask", "late", "described")
+    winners: tuple[Fraction, ...] = (Fraction(1, 2), Fraction(1, 3), Fraction(1, 6))  # of a search
+    moves: tuple[str, ...] = (
+        *("check", "gate", "batch", "answered", "ask", "late", "described", "search", "final"),
+    )
     every_split: bool = True
     forgets: str = ""
 
@@ -202,6 +207,25 @@ class Analyst:
                 # What is outside the described event has failed in the other pot.
                 after = standing.after(rules.charged("described", Fraction(2)))
                 yield Option(silent=self._number(after), parts=True)
+            elif move == "search":
+                yield from self._searched(standing)
+            elif move == "final":  # shown without noise, and nothing is left
+                leaked = rules.charged("leakage before last looks", standing.K)
+                level = standing.level(rules, ONE) * standing.K / leaked
+                closed = self._number(replace(standing, spent=rules.beta))
+                yield Option(closed, failing=rules.most(level))
+
+    def _searched(self, standing: Standing) -> Iterator[Option]:
+        """What is said of one winner is false, of the two others true; or of two, and of one."""
+        rules = self.rules
+        levels = [rules.most(standing.level(rules, weight)) for weight in rules.winners]
+        after = [
+            self._number(standing.after(rules.charged("winner", 1 / weight)))
+            for weight in rules.winners
+        ]
+        for first, second, third in permutations(range(len(after))):
+            yield Option(after[second], claimed=after[third], failing=levels[first])
+            yield Option(after[third], failing=levels[first] + levels[second])
 
     def _claims(self, standing: Standing, weight: Fraction, symbol: str) -> Iterator[Option]:
         """A false claim, which fails where it is made, and a true one."""
@@ -263,6 +287,8 @@ CHARGES = {
     "spent": ("check", "ask"),
     "weight": ("check",),
     "the check before it in the batch": ("batch",),
+    "winner": ("check", "search"),
+    "leakage before last looks": ("check", "final"),
 }
 
 
