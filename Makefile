@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo demo-all test campaigns campaigns-long laws lint spark bench bench-large load load-postgres package attacks docs widths decisions lock clean
+.PHONY: demo demo-all test campaigns campaigns-long laws lint spark bench bench-large versions load load-postgres package attacks docs widths decisions lock clean
 
 # One story on one screen, and demo-output/demo.png.
 demo: $(STAMP)
@@ -47,6 +47,10 @@ bench: $(STAMP)
 # A hundred million rows: some 10 GB of the disk, and an hour.
 bench-large: $(STAMP)
 	$(BIN)/python -m benchmarks.run --large
+
+# Pythons and versions of engines on one ledger, which must write the same bits.
+versions: $(STAMP)
+	$(BIN)/python -m benchmarks.versions
 
 # A service under load, with workers killed: what it spent, what it told, and its audit.
 load: $(STAMP)

@@ -45,6 +45,15 @@ def is_fine(folder: Path) -> bool:
     return all(finding.fine for finding in audit(folder / "t.ledger"))
 
 
+def test_who_holds_the_ledger_open_asks_by_what_another_one_declared(tmp_path: Path) -> None:
+    with opened(tmp_path) as early, opened(tmp_path) as other:
+        early.ask("avg(late)")
+        other.declare(schema={"delay": (-100, 120), **VALUES})
+        assert str(early.cost("avg(delay)")).startswith("avg(clip(delay, -100, 120))")
+        assert early.ask("avg(delay)").value == other.ask("avg(delay)").value
+    assert is_fine(tmp_path)
+
+
 # Before the first answer -------------------------------------------------------------------------
 
 

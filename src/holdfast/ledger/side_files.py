@@ -109,7 +109,9 @@ def require_format(ledger: object, first: str) -> None:
     number = FORMAT if match is None else int(match[1])
     if number != FORMAT:
         advice = (
-            "open it with the version that wrote it, or protect fresh rows by a new ledger"
+            "open it with the version that wrote it, or protect fresh rows by a new ledger: there "
+            "a missing value counted as 0 or as the nearest bound, and here it is left out, so "
+            "that the same words would ask something else"
             if number < FORMAT
             else "update Holdfast"
         )
