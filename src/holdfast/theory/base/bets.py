@@ -361,12 +361,11 @@ def log_capital(factors: Array, times: Array, size: float | Array = 0.0) -> Arra
     that number, such as 1 + lam |g| for 1 + lam g. A factor that is not above 0 (or no number)
     leaves no capital.
     """
-    # The bare reductions: of few factors, what surrounds a sum costs more than the sum.
-    least, most = (end.reduce(factors, axis=-1, initial=1.0) for end in (np.minimum, np.maximum))
+    least, most = (end(axis=-1, initial=1.0) for end in (factors.min, factors.max))
     with np.errstate(divide="ignore", invalid="ignore"):
-        total = np.add.reduce(np.log(factors) * times, axis=-1)
+        total = (np.log(factors) * times).sum(axis=-1)
         each = np.maximum(np.maximum(-np.log(least), np.log(most)), np.maximum(1.0, size / least))
-        total -= 2.0 * _SLACK * each * np.add.reduce(times)
+        total -= 2.0 * _SLACK * each * times.sum()
     return np.where(least > 0.0, total, -math.inf)
 
 
