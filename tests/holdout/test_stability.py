@@ -10,12 +10,14 @@ from statistics import NormalDist
 from typing import Any
 
 import pytest
+from scipy.special import log_ndtr
 from scipy.stats import beta
 
 import holdfast
 from holdfast.errors import InvalidArgument, InvalidQuestion
 from holdfast.ledger.audit import audit
 from holdfast.mechanisms.catalogue import CATALOGUE
+from holdfast.mechanisms.stable_steps import steps_of
 from holdfast.question.row import GRID
 from holdfast.theory.base.concentration import BoundedMean
 from holdfast.theory.notions.distances import gaussian_tv, laplace_tv, uniform_tv
@@ -23,6 +25,7 @@ from tests.cli.run import holdfast as cli
 from tests.holdout.tables import BOUNDS, table, untouchable, watch
 from tests.ledger.forging import sealed_again
 from tests.ledger.reading import rows_of
+from tests.seam import transcript_of
 
 TABLE = table(20_000)
 QUESTIONS = ["avg(late)", "avg(x)", "avg(x > 20)", "avg(x < 3)"]
@@ -60,6 +63,7 @@ def test_every_noisy_mechanism_has_a_certificate(tmp_path: Path, name: str) -> N
         assert [each["by"] for each in again["certificates"]] == [
             "printed composition",
             "sharp composition",
+            "two directions",
             "leakage",
         ]
         assert again["certificates"][-1]["joint"]["eta"] == leakage.eta
@@ -133,7 +137,7 @@ def test_the_papers_noise_has_all_three_and_each_is_better_than_the_last(tmp_pat
     assert found.step is not None
     assert (found.step.eta, found.step.tau, found.step.form) == (0.5, 0.0, "oracle")
     etas, widths = [], []
-    for each in found.certificates:
+    for each in (found[by] for by in (*STEPS, "leakage")):
         assert each.eta is not None
         assert each.half_width is not None
         etas.append(each.eta)
@@ -145,6 +149,62 @@ def test_the_papers_noise_has_all_three_and_each_is_better_than_the_last(tmp_pat
     assert sharp.pair is not None
     assert sharp.pair.eta == pytest.approx(2 * sharp.oracle.eta)
     assert sharp.pair.tau == pytest.approx((1 + math.exp(sharp.oracle.eta)) * sharp.oracle.tau)
+
+
+def least_possible_eta(shift: float, delta: float, k: int, laplace: bool) -> float:
+    """Least eta with which any law W is within e^eta of k answers about a fair coin, but for delta.
+
+    The sample is off by more than u scales, each way, with probability p. W has half its mass where
+    the answers speak for the other side; on such samples that is as likely as a test errs.
+    """
+    best = 0.0
+    for step in range(1, 40):
+        p = 2 * delta * (1 + step / 10)
+        u = -NormalDist().inv_cdf(p) * shift
+        log_error = math.log1p(u) - u if laplace else log_ndtr(-u * math.sqrt(k)) / k
+        best = max(best, math.log(0.5 - delta / p) - k * log_error)
+    return best
+
+
+@pytest.mark.parametrize(
+    ("name", "most"),
+    [
+        ("gaussian", 2.0),
+        ("private gaussian", 2.0),
+        ("private laplace", 2.0),
+        ("typical laplace", 4.5),
+        ("typical gaussian", 8.5),
+    ],
+)
+def test_two_directions_of_twenty_answers(tmp_path: Path, name: str, most: float) -> None:
+    """Within twice the leakage where the noise is as large as the sample's own error, or larger."""
+    with opened(tmp_path, mechanism=name) as holdout:
+        for step in range(20):
+            holdout.ask(f"avg(x > {step + 1})")
+        found = holdout.stability()
+        transcript = transcript_of(holdout)
+    two, leakage = found["two directions"], found["leakage"]
+    assert two.joint is not None
+    assert leakage.eta is not None
+    assert not two.one_sided
+    assert two.joint.delta == pytest.approx(found.level)
+    assert leakage.eta < two.joint.eta <= most * leakage.eta
+    # A fair coin's mean has the variance that Hoeffding's inequality allows.
+    far = steps_of(transcript.account).ratio(transcript.terms, -10.0)
+    shift = far / math.sqrt(2 * (math.log(2) + 10.0))
+    least = least_possible_eta(shift, found.level, 20, "laplace" in name)
+    assert least < two.joint.eta
+    # There no law at all is within twice the leakage.
+    assert (least > 2 * leakage.eta) == (name == "typical gaussian")
+    assert two.half_width == pytest.approx(
+        BoundedMean(20_000).radius(math.log(found.level) - two.joint.eta)
+    )
+    # Equal marginals: (eta, tau, 2 delta/tau) from a delta of half the level's square.
+    assert two.oracle is not None
+    assert two.oracle.eta > two.joint.eta
+    assert (two.oracle.tau, two.oracle.nu) == pytest.approx((found.level, found.level))
+    sharp = found["sharp composition"].oracle
+    assert sharp is None or sharp.eta > two.oracle.eta
 
 
 def test_version_one_is_in_set_form(tmp_path: Path) -> None:
@@ -163,8 +223,8 @@ def test_what_has_no_finite_certificate_says_why(tmp_path: Path) -> None:
         holdout.ask("avg(late)")
         found = holdout.stability()
         spent = holdout.budget.nats
-    for by in ("printed composition", "sharp composition"):
-        assert found[by].oracle is None
+    for by in (*STEPS, "two directions"):
+        assert found[by].eta is None
         assert "no eta is finite" in (found[by].why or "")
     assert found["leakage"].joint is not None
     assert found["leakage"].joint.eta == spent
@@ -403,8 +463,8 @@ def test_stability_is_a_command(tmp_path: Path) -> None:
         holdout.ask_many(QUESTIONS)
         found = holdout.stability(level=0.01, expected_error=0.5)
     points = list(found.growing())
-    assert {point.by for point in points} == {*STEPS, "leakage"}
-    for by in (*STEPS, "leakage"):
+    assert {point.by for point in points} == {*STEPS, "two directions", "leakage"}
+    for by in (*STEPS, "two directions", "leakage"):
         etas = [point.eta for point in points if point.by == by]
         assert etas == sorted(etas)
     assert max(point.questions for point in points if point.by == "leakage") == 20

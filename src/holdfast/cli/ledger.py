@@ -245,7 +245,7 @@ def stability(
         str | None,
         typer.Option(
             metavar="X",
-            help="What tau and nu may be (default: a quarter of the failure probability).",
+            help="What tau, nu and delta may be (default: a quarter of the failure probability).",
         ),
     ] = None,
     expected_error: Annotated[

@@ -323,7 +323,9 @@ def _plain_column(name: str, series: pd.Series[Any]) -> pl.Series:
         moments = series.to_numpy()
         unit = np.datetime_data(moments.dtype)[0]
         return pl.Series(name, moments if unit in ("ms", "us", "ns") else moments.astype("M8[us]"))
-    values = [None if absent else value for value, absent in zip(series, missing, strict=True)]
+    # An array of its own kind hands out one cell at a time, each a call: as objects it is quick.
+    cells = series.astype(object) if str(series.dtype) in ("str", "string") else series
+    values = [None if absent else value for value, absent in zip(cells, missing, strict=True)]
     try:
         return pl.Series(name, values)
     except (TypeError, pl.exceptions.PolarsError):

@@ -2,10 +2,10 @@
 
 Several accounts of the same answers, each at the same level for tau and nu: the papers' adaptive
 composition (repaired), the sharp one, answers of one batch taken together before the batches are
-composed (Lemma 3.2), and the leakage theorem, which is about sample and answers jointly and bounds
-one direction only (they are at most K times as likely as had the answers not seen the sample);
-that is the direction from which generalisation follows. Beside them what replacing one row does
-(`neighbours`).
+composed (Lemma 3.2), the composition in two directions, and the leakage theorem, which is about
+sample and answers jointly and bounds one direction only (they are at most K times as likely as had
+the answers not seen the sample); that is the direction from which generalisation follows. Beside
+them what replacing one row does (`neighbours`).
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ from holdfast.papers.theorems.interaction import (
     least_sharp_composition,
 )
 from holdfast.papers.theorems.tv_generalisation import tv_expected_error, tv_for_expected_error
+from holdfast.papers.theorems.two_directions import least_two_directions
 from holdfast.papers.thresholdout import Thresholdout
 from holdfast.theory.base.safeside import log_add, round_up
 from holdfast.theory.notions.arrows import gdp_to_tv
@@ -53,6 +54,7 @@ from holdfast.theory.transfer.likelihood_cover import peak_density
 from holdfast.theory.typical.composition import Composed, log_geometric_sum
 from holdfast.theory.typical.generalisation import generalisation
 from holdfast.theory.typical.notion import TypicalStability
+from holdfast.theory.typical.sharp_composition import equal_marginal_conditioning
 
 if TYPE_CHECKING:
     import altair
@@ -249,6 +251,8 @@ def _by_peak(shift: float, peak: float) -> tuple[TV, ApproxDP | None]:
 
 # -ln nu of the shares of untypical samples that are tried.
 _DEPTHS = tuple(2.0 * 1.15**step for step in range(75))
+# The same, close to each other, where a mean over shifts is taken.
+_CLOSE_DEPTHS = tuple(step / 5 for step in range(1, 201))
 _EMPTY = "with noise this small nothing follows at this level"
 
 
@@ -508,7 +512,8 @@ def _noisy_of(terms: Terms, account: Account, mechanism: Mechanism) -> _Noisy | 
     if steps.count == 0:
         return "nothing has been answered"
     curve = [(steps.ratio(terms, -depth), -depth) for depth in _DEPTHS]
-    return _Noisy(steps, law is LAPLACE, curve)
+    shifts = [(steps.ratio(terms, -depth), -depth) for depth in _CLOSE_DEPTHS]
+    return _Noisy(steps, law is LAPLACE, curve, shifts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -518,10 +523,9 @@ class _Noisy:
     steps: StableSteps
     laplace: bool
     curve: list[tuple[float, float]]
+    shifts: list[tuple[float, float]]
 
     def certificates(self, k: int, log_level: float, *, batches: bool = False) -> list[Certificate]:
-        peak = 1.0 if self.laplace else math.sqrt(2 / math.pi)
-        leaked = least_leakage(k, [(x * peak, log_nu) for x, log_nu in self.curve], log_level)
         certificates = [
             _certificate(
                 "printed composition", least_printed_composition(k, self._candidates, log_level)
@@ -530,7 +534,8 @@ class _Noisy:
         ]
         if batches and self.steps.batches < k:
             certificates.append(_certificate("batches", self._batched(log_level)))
-        return [*certificates, _leakage(leaked)]
+        two = self._two_directions(k, log_level)
+        return [*certificates, two, _leakage(self._leaked(k, log_level))]
 
     def growth(self, most: int, log_level: float) -> Iterator[Growth]:
         """Growth with one to `most` answers like these; some depths are enough for a picture."""
@@ -552,6 +557,29 @@ class _Noisy:
         return least_sharp_composition(
             k, [(ratio, -math.inf, log_nu) for ratio, log_nu in curve], log_level
         )
+
+    def _leaked(self, k: int, log_level: float) -> Joint | None:
+        peak = 1.0 if self.laplace else math.sqrt(2 / math.pi)
+        return least_leakage(k, [(x * peak, log_nu) for x, log_nu in self.curve], log_level)
+
+    def _two_directions(self, k: int, log_level: float) -> Certificate:
+        """Joint at the level; and in oracle form, by equal marginals from half its square each."""
+        joint = self._least_joint(k, log_level)
+        if joint is None:
+            return Certificate("two directions", why=_EMPTY)
+        smaller = self._least_joint(k, 2 * log_level - math.log(2.0))
+        if smaller is None:
+            return Certificate("two directions", joint=joint)
+        log_nu = equal_marginal_conditioning(smaller.log_delta, smaller.log_delta, log_level)
+        oracle = TypicalStability.from_logs(smaller.eta, log_level, log_nu)
+        return Certificate("two directions", oracle, joint)
+
+    def _least_joint(self, k: int, log_delta: float) -> Joint | None:
+        leaked = self._leaked(k, log_delta)
+        if leaked is None:
+            return None
+        eta = least_two_directions(k, self.shifts, leaked.eta, log_delta, pure=self.laplace)
+        return None if eta is None else Joint(eta, log_delta)
 
     def _batched(self, log_level: float) -> Composed | None:
         """Each batch as one step by Lemma 3.2, of the largest; then the sharp composition."""
@@ -615,7 +643,8 @@ def _of_account(
     Described answers are charged on the event that all described intervals are true: what those
     have of the failure probability is given up too.
     """
-    kinds = [Certificate(by, why=why) for by in ("printed composition", "sharp composition")]
+    names = ("printed composition", "sharp composition", "two directions")
+    kinds = [Certificate(by, why=why) for by in names]
     if not charged:
         reason = "not every answer is charged on the leakage account"
         return [*kinds, Certificate("leakage", why=reason)]

@@ -92,13 +92,13 @@ def _by_coins(
 
 def _difference(strata: list[Stratum]) -> float:
     """The difference of the arms' averages, strata weighed by their smaller arm."""
+    grid = np.arange(strata[0].first.size) / (strata[0].first.size - 1)
     pairs = [stratum.pairs for stratum in strata]
-    return float(np.average([_apart(stratum) for stratum in strata], weights=pairs))
+    return float(np.average([_apart(stratum, grid) for stratum in strata], weights=pairs))
 
 
-def _apart(stratum: Stratum) -> float:
+def _apart(stratum: Stratum, grid: NDArray[np.float64]) -> float:
     if not stratum.pairs:
         return 0.0
-    grid = np.arange(stratum.first.size) / (stratum.first.size - 1)
-    one, other = (np.average(grid, weights=arm) for arm in (stratum.first, stratum.second))
-    return float(one - other)
+    n1, n2 = stratum.sizes
+    return float((grid * stratum.first).sum() / n1 - (grid * stratum.second).sum() / n2)

@@ -58,5 +58,5 @@ def test_the_least_eta_fits_and_pays_for_the_envelope() -> None:
     for pure in (True, False):
         found = least_two_directions(20, curve, 30.0, math.log(0.01), pure=pure)
         assert found is not None
-        assert found.eta >= 30.0 - math.log(0.01 * 0.05)
+        assert found >= 30.0 - math.log(0.01 * 0.05)
     assert least_two_directions(20, curve[:3], 30.0, math.log(0.01), pure=True) is None

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Protocol, get_args
 
 from holdfast import require
@@ -79,12 +79,19 @@ def _least_transfer(
 ) -> float:
     """The least of e^epsilon - 1 + leak(ln delta) + noise(ln delta)/sqrt(R) over delta and R."""
 
+    @cache  # every search over R begins in the same places
+    def of_noise(log_R: float) -> tuple[float, float, float]:
+        R = math.exp(log_R)
+        return R, min(0.0, math.log(math.pi * R) / 2), math.exp(-log_R / 2)
+
     def over_delta(log_delta: float) -> float:
         leaked, scale = leak(log_delta), noise(log_delta)
 
         def over_noise(log_R: float) -> float:
-            epsilon = _epsilon(math.exp(log_R), log_delta)
-            return _exp(epsilon, math.expm1) + leaked + scale * math.exp(-log_R / 2)
+            R, surplus, per_scale = of_noise(log_R)
+            epsilon = R + 2 * math.sqrt(R * max(0.0, surplus - log_delta))  # as `_epsilon`
+            grown = math.expm1(epsilon) if epsilon < 700 else math.inf
+            return grown + leaked + scale * per_scale
 
         return golden_minimum(over_noise, *_LOG_R, steps=_STEPS)[1]
 

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -27,19 +26,12 @@ from holdfast import require
 from holdfast.theory.base.safeside import log_add, log_up, round_up
 from holdfast.theory.base.theorem import theorem
 
-__all__ = ["TwoDirections", "centre_log_delta", "least_two_directions"]
+__all__ = ["centre_log_delta", "least_two_directions"]
 
 _ORDERS = tuple(0.05 * 1.2**step for step in range(34))
 _SPREADS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.85, 1.0)
 _ENVELOPE = math.log(0.05)  # e as a part of delta
 _SHARE = 0.9  # of the rest, for shifts that are too large together
-
-
-class TwoDirections(NamedTuple):
-    """Sample and answers together: each law at most e^eta times the other, but for delta."""
-
-    eta: float
-    log_delta: float
 
 
 def _divergences(xs: np.ndarray, pure: bool, order: float, spread: float) -> np.ndarray:
@@ -118,9 +110,10 @@ def least_two_directions(
     log_delta: float,
     *,
     pure: bool,
-) -> TwoDirections | None:
-    """Least eta found: the larger of the envelope's, `leaked` nats and ln 1/e, and the centre's.
+) -> float | None:
+    """Least eta found with which each law is at most e^eta times the other, but for delta.
 
+    It is the larger of the envelope's, `leaked` nats and ln 1/e, and of the centre's.
     The leakage's own failure probability must be at most delta. None where no centre fits.
     """
     points = [(x, log_nu) for x, log_nu in curve if math.isfinite(x)]
@@ -138,7 +131,7 @@ def least_two_directions(
                 best = max(0.0, eta)
     if not math.isfinite(best):
         return None
-    return TwoDirections(round_up(max(best, leaked - log_envelope)), log_delta)
+    return round_up(max(best, leaked - log_envelope))
 
 
 def _fits(

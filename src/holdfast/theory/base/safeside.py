@@ -165,19 +165,21 @@ def golden_minimum(
     """
     left, right = high - _INVERSE_GOLDEN * (high - low), low + _INVERSE_GOLDEN * (high - low)
     at_left, at_right = function(left), function(right)
-    best = min((at_left, left), (at_right, right))
+    least, at = min((at_left, left), (at_right, right))
     for _ in range(steps):
         if at_left <= at_right:
             high, right, at_right = right, left, at_left
             left = high - _INVERSE_GOLDEN * (high - low)
             at_left = function(left)
-            best = min(best, (at_left, left))
+            if at_left < least or (at_left == least and left < at):
+                least, at = at_left, left
         else:
             low, left, at_left = left, right, at_right
             right = low + _INVERSE_GOLDEN * (high - low)
             at_right = function(right)
-            best = min(best, (at_right, right))
-    return best[1], best[0]
+            if at_right < least or (at_right == least and right < at):
+                least, at = at_right, right
+    return at, least
 
 
 def level_share(log_p: float, share: float = 0.5) -> float:

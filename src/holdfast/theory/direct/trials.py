@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Self
 
 import numpy as np
@@ -149,6 +149,10 @@ class Stratum:
 
     first: Array
     second: Array
+    sizes: tuple[float, float] = field(init=False)  # n1 and n2, summed once
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sizes", (float(self.first.sum()), float(self.second.sum())))
 
     @classmethod
     def of(cls, first: ArrayLike, second: ArrayLike) -> Self:
@@ -161,10 +165,6 @@ class Stratum:
                 "count the rows of both arms at the same values, from 0 to 1."
             )
         return cls(one, other)
-
-    @property
-    def sizes(self) -> tuple[float, float]:
-        return float(self.first.sum()), float(self.second.sum())
 
     @property
     def pairs(self) -> float:
