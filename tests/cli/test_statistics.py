@@ -188,7 +188,7 @@ def test_a_difference_is_judged(
     ("words", "code", "text"),
     [
         (("ask", "medain(delay)"), 2, "did you mean median?"),
-        (("ask", "median(delay)"), 2, "No bounds are declared for column delay"),
+        (("ask", "std(delay)"), 2, "No bounds are declared for column delay"),
         (("ask", "histogram(delay, 0, 50, 25)"), 2, "each above the one before"),
         (("ask", "auc(score, delay > 3)"), 2, "is not about design columns"),
         (("ask", "avg(late)", "--by", "site"), 2, "without looking at the protected rows"),

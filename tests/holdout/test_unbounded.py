@@ -173,7 +173,6 @@ BAD = {
     "mean(x, sigma = 0.4) where flag": "all rows, without where",
     "mean(x, sigma = 0.4) by flag": "all rows, without by",
     "difference(mean(x, sigma = 0.4), mean(x, sigma = 0.4))": "two means with a range",
-    "median(x)": "No bounds are declared",
     "mean(waiting)": "sigma = 0.4",
 }
 

@@ -28,6 +28,7 @@ from holdfast.statistics.derived import (
     batches,
     is_derived,
     is_single,
+    is_unbounded,
     staged,
 )
 from holdfast.statistics.description import sure_half_width
@@ -233,7 +234,7 @@ class CallTerms:
                 self.asked_by,
                 self.request_key,
                 table,
-                is_single(question) and question.unbounded,
+                is_unbounded(question),
                 guess.likely_at(place),
             )
             for place, (question, better) in enumerate(zip(questions, betters, strict=True))

@@ -14,7 +14,7 @@ from typing import Any
 
 from holdfast.errors import Refused
 from holdfast.ledger.entries import Recorded, Request
-from holdfast.ledger.limits import in_unit, in_unit_outwards, lies_in, open_ended
+from holdfast.ledger.limits import interval_told, lies_in, open_ended, value_told
 from holdfast.mechanisms.described import release_of
 from holdfast.mechanisms.terms import Terms
 from holdfast.statistics.derived import Estimate, Joined, Subquestion, is_single
@@ -258,17 +258,16 @@ def restated(look: Recorded, question: DescribedQuestion) -> Recorded | None:
     if not share_symbols(look.rule, question.rule):
         return None
     release = release_of(question, look.look or 0, look.symbols)
-    low, high, inside = question.low, question.high, release.interval
-    value, interval = release.value, in_unit_outwards(inside, low, high)
+    limits, rule = Interval(question.low, question.high), question.rule
     return replace(
         look,
         number=None,
         question=question.text,
         status=release.status,
-        value=None if value is None else in_unit(value, low, high),
-        interval=open_ended(interval, low, high) if question.unbounded else interval,
-        range=Interval(low, high),
-        rule=question.rule,
+        value=value_told(release.value, limits, rule),
+        interval=interval_told(release.interval, limits, rule, unbounded=question.unbounded),
+        range=limits,
+        rule=rule,
     )
 
 

@@ -41,7 +41,7 @@ from typing import Any, Literal, TypeAlias
 
 from holdfast.errors import LedgerTampered
 from holdfast.ledger.chain import canonical
-from holdfast.ledger.limits import in_unit, in_unit_outwards, open_ended
+from holdfast.ledger.limits import in_unit, interval_told, value_told
 from holdfast.mechanisms.described import rule_from
 from holdfast.mechanisms.mechanism import (
     LikelyWidth,
@@ -586,17 +586,18 @@ def recorded(
     number: int | None,
 ) -> Recorded:
     """One answer of a batch, as the ledger tells it; `number` is that of its line."""
-    offer, low, high, value = reserved.offer, reserved.low, reserved.high, release.value
-    extra, inside = offer.extra or {}, in_unit_outwards(release.interval, low, high)
+    offer, low, high = reserved.offer, reserved.low, reserved.high
+    extra, limits = offer.extra or {}, Interval(low, high)
+    rule = None if offer.bits is None else rule_from(extra["rule"])
     return Recorded(
         number=number,
         look=release.number,
         parts=(),
         question=offer.question,
         status=release.status,
-        value=None if value is None else in_unit(value, low, high),
-        interval=open_ended(inside, low, high) if reserved.unbounded else inside,
-        range=Interval(low, high),
+        value=value_told(release.value, limits, rule),
+        interval=interval_told(release.interval, limits, rule, unbounded=reserved.unbounded),
+        range=limits,
         guess=None if offer.guess is None else in_unit(offer.guess, low, high),
         claim=offer.claim,
         tolerance=offer.tolerance,
@@ -613,7 +614,7 @@ def recorded(
         planned=bool(extra.get("planned")),
         rows=release.rows,
         missing=release.missing,
-        rule=None if offer.bits is None else rule_from(extra["rule"]),
+        rule=rule,
         member=release.member if offer.bits is None else extra.get("member"),
         profile=offer.profile,
         alike=extra.get("alike"),

@@ -7,8 +7,10 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from holdfast.statistics.derived import is_single
+from holdfast.statistics.derived import is_unbounded
 from holdfast.statistics.entry import Bound
+from holdfast.statistics.grid_rules import LogGridded
+from holdfast.statistics.rule import Rule
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.safeside import float_above, float_below
 
@@ -19,10 +21,12 @@ __all__ = [
     "in_unit",
     "in_unit_outwards",
     "interval_between",
+    "interval_told",
     "lies_in",
     "open_ended",
     "plain_interval",
     "stated_range",
+    "value_told",
 ]
 
 
@@ -44,7 +48,7 @@ def lies_in(interval: Interval, claim: tuple[float, float], limits: Interval) ->
 
 def stated_range(question: Bound) -> tuple[float, float, bool]:
     """Its least and greatest value, and whether these are only the ends of a grid."""
-    return question.low, question.high, is_single(question) and question.unbounded
+    return question.low, question.high, is_unbounded(question)
 
 
 def open_ended(interval: Interval, low: float, high: float) -> Interval:
@@ -94,6 +98,24 @@ def in_unit_outwards(interval: Interval, low: float, high: float) -> Interval:
     if (low, high) == _FRACTIONS:
         return Interval(first, last)
     return Interval(float_below(_exactly(first, low, high)), float_above(_exactly(last, low, high)))
+
+
+def value_told(part: float | None, limits: Interval, rule: Rule | None) -> float | None:
+    """What a rule tells, if it tells anything, in the question's own unit."""
+    if part is None:
+        return None
+    return rule.in_unit(part) if isinstance(rule, LogGridded) else in_unit(part, *limits)
+
+
+def interval_told(
+    parts: Interval, limits: Interval, rule: Rule | None, *, unbounded: bool
+) -> Interval:
+    """The interval of a question in its own unit; without a range, open where its grid ends."""
+    if isinstance(rule, LogGridded):
+        inside = rule.in_unit_outwards(parts)
+    else:
+        inside = in_unit_outwards(parts, *limits)
+    return open_ended(inside, *limits) if unbounded else inside
 
 
 # What was computed here and what was computed elsewhere: equal, but for the last digits.

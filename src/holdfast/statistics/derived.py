@@ -46,6 +46,7 @@ __all__ = [
     "fraction",
     "is_derived",
     "is_single",
+    "is_unbounded",
     "joined_means",
     "known_means",
     "last_part",
@@ -170,6 +171,11 @@ def is_derived(question: object) -> TypeGuard[Derived]:
 def is_single(question: object) -> TypeGuard[Statistic]:
     """Whether one symbol answers it."""
     return hasattr(question, "row")
+
+
+def is_unbounded(question: object) -> bool:
+    """Whether the truth may be beyond its `low` and `high`, which are then those of a grid."""
+    return bool(getattr(question, "unbounded", False))
 
 
 def batches(question: Statistic | Derived, *, numbers: bool, once: bool = False) -> Stages:

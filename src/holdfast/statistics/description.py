@@ -22,6 +22,7 @@ from holdfast.statistics.derived import (
     described_parts,
     is_derived,
     is_single,
+    is_unbounded,
 )
 from holdfast.statistics.entry import Bound, Use
 from holdfast.statistics.grid_rules import (
@@ -88,11 +89,10 @@ class DescribedQuestion:
 
     def __post_init__(self) -> None:
         question = self.question
-        unbounded = is_single(question) and question.unbounded
         object.__setattr__(self, "text", question.text)
         object.__setattr__(self, "low", question.low)
         object.__setattr__(self, "high", question.high)
-        object.__setattr__(self, "unbounded", unbounded)
+        object.__setattr__(self, "unbounded", is_unbounded(question))
 
     @property
     def error(self) -> float:

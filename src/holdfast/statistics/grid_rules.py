@@ -27,6 +27,7 @@ from holdfast.question import build
 from holdfast.question.expression import Expression
 from holdfast.question.row import GRID, GRID_ERROR, RowValue, condition_row
 from holdfast.statistics.entry import Part
+from holdfast.statistics.log_scale import from_log_scale, interval_from_log_scale
 from holdfast.statistics.rounded_rules import RoundedSizes
 from holdfast.statistics.rule import (
     UNKNOWN,
@@ -87,6 +88,7 @@ __all__ = [
     "GRID_METHODS",
     "GridMethod",
     "Gridded",
+    "LogGridded",
     "apart_look",
     "arms_look",
     "auc_look",
@@ -94,6 +96,7 @@ __all__ = [
     "gridded_rule",
     "group_look",
     "kendall_look",
+    "log_gridded_rule",
     "loss_ratio_look",
     "m_dependent_look",
     "profile_look",
@@ -268,6 +271,25 @@ class Gridded:
         last, most = self._last_size, self._most_rows
         told = require.integer_between("size", told, 0, last)
         return -(-told * most // last), min(most, -(-(told + 1) * most // last) - 1)
+
+
+_LOG_POINTS = 8  # times those of a range: the scale is 15 factors of ten on either side of 1
+
+
+@register_rule
+@dataclass(frozen=True, slots=True)
+class LogGridded(Gridded):
+    """Places on the logarithmic scale of numbers without a range: its range is that of T."""
+
+    name: ClassVar[str] = "log grid/1"
+
+    def in_unit(self, part: float) -> float:
+        """The number at a part of the scale."""
+        return from_log_scale(part)
+
+    def in_unit_outwards(self, interval: Interval) -> Interval:
+        """The numbers at these parts of the scale; at its ends, those where the grid ends."""
+        return interval_from_log_scale(interval)
 
 
 def quantile_look(
@@ -654,14 +676,25 @@ def gridded_rule(
     by: str, part: Part, group: GroupRows | None, ground: Ground, **more: Any
 ) -> Gridded:
     """The rule of a part on the grid, of all rows or of a group of alike ones."""
+    return Gridded(**_facts(by, part, group, ground), **more)
+
+
+def log_gridded_rule(
+    by: str, part: Part, group: GroupRows | None, ground: Ground, **more: Any
+) -> LogGridded:
+    """The same on the logarithmic scale, on as many points as a histogram has bins."""
+    facts = _facts(by, part, group, ground)
+    return LogGridded(**facts | {"points": _LOG_POINTS * ground.points}, **more)
+
+
+def _facts(by: str, part: Part, group: GroupRows | None, ground: Ground) -> dict[str, Any]:
     log_sizes, known = ((), False) if group is None else (group.log_sizes, group.known)
-    return Gridded(
-        by,
-        ground.rows,
-        ground.log_level(part),
-        log_sizes=log_sizes,
-        points=ground.points,
-        rounded=ground.rounded,
-        known=known,
-        **more,
-    )
+    return {
+        "by": by,
+        "rows": ground.rows,
+        "log_p": ground.log_level(part),
+        "log_sizes": log_sizes,
+        "points": ground.points,
+        "rounded": ground.rounded,
+        "known": known,
+    }

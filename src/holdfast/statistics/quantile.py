@@ -15,10 +15,18 @@ from holdfast.errors import InvalidQuestion, Refused
 from holdfast.prior.grammar import Grammar
 from holdfast.prior.literals import level_millibits
 from holdfast.question import build
-from holdfast.question.expression import Column, ColumnType, Expression, Op, Operation
+from holdfast.question.bounds import range_of
+from holdfast.question.expression import (
+    Column,
+    ColumnType,
+    Expression,
+    Op,
+    Operation,
+    ValueKind,
+)
 from holdfast.question.functions import RowFunction
 from holdfast.question.row import RowValue, row_value
-from holdfast.question.text import numeral
+from holdfast.question.text import numeral, text_of
 from holdfast.statistics.derived import (
     Conditional,
     Estimate,
@@ -47,14 +55,15 @@ from holdfast.statistics.entry import (
     pair_of,
     tree_of,
 )
-from holdfast.statistics.grid_rules import gridded_rule, quantile_look
+from holdfast.statistics.grid_rules import Gridded, gridded_rule, log_gridded_rule, quantile_look
+from holdfast.statistics.log_scale import FARTHEST, from_log_scale, on_log_scale
 from holdfast.statistics.mean import Average
 from holdfast.statistics.mean_events import rows_among
 from holdfast.statistics.rule import Ground, Look, group_of_rows
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.propagation import quantile_interval
 
-__all__ = ["QUANTILE", "Quantile", "median", "quantile", "usual_step"]
+__all__ = ["QUANTILE", "OpenQuantile", "Quantile", "median", "quantile", "usual_step"]
 
 _Search = Generator[float, Interval, None]
 
@@ -231,6 +240,61 @@ class Quantile:
         return left + (right - left) * min(1.0, max(0.0, part))
 
 
+_LOG_CELLS = 4_096
+_LOG_DIGITS = 6  # of a threshold: neighbours differ by more than two parts in a hundred
+
+
+@dataclass(frozen=True, slots=True)
+class OpenQuantile(Quantile):
+    """The quantile of a number without a range: `value` is the `number` on the logarithmic scale.
+
+    Thresholds are equally far apart on that scale. An interval that reaches the farthest number of
+    it is open there.
+    """
+
+    number: Expression
+
+    @property
+    def text(self) -> str:
+        among = self.threshold(0.0).among
+        return f"quantile({text_of(self.number)}, {numeral(self.level)}){among}"
+
+    @property
+    def low(self) -> float:
+        return -FARTHEST
+
+    @property
+    def high(self) -> float:
+        return FARTHEST
+
+    @property
+    def unbounded(self) -> bool:
+        return True
+
+    @property
+    def cells(self) -> int:
+        return _LOG_CELLS
+
+    def threshold(self, v: float) -> Average | Conditional:
+        """The share of rows with a number of at most v: this needs no range."""
+        below = build.comparison(Op.AT_MOST, self.number, build.constant(v))
+        return self.average(row_value(below))
+
+    def place(self, cell: int) -> float:
+        return float(f"{from_log_scale(cell / _LOG_CELLS):.{_LOG_DIGITS}g}") + 0.0
+
+    def play(self, guess: float | None, tolerance: float) -> Play:
+        """A guess is refused: it is claimed of a share, of which a half-width is a part."""
+        if guess is not None:
+            share = f"avg({text_of(self.number)} <= {numeral(guess)})"
+            raise InvalidQuestion(
+                f"{self.text} has no range that a half-width could be a part of, so a guess of it "
+                f"claims nothing; check a threshold instead: {share} is at least "
+                f"{numeral(self.level)} exactly where the quantile is at most {numeral(guess)}."
+            )
+        return Quantile.play(self, None, tolerance)
+
+
 def _half(gap: int) -> int:
     """The larger part of a gap, so that its halves again are whole: a power of two."""
     return 1 << ((gap - 1).bit_length() - 1)
@@ -306,6 +370,9 @@ def usual_step(low: float, high: float, *, whole: bool) -> float:
 
 def _bind_quantile(call: Call, table: Table) -> Quantile:
     argument, level, *step = call.arguments
+    number = _open_number(argument, table) if call.bounds is None else None
+    if number is not None:
+        return _bind_open(number, call, table)
     value = table.value(argument, call.bounds)
     whole = not isinstance(argument, RowFunction) and _is_whole(table.expression(argument))
     usual = usual_step(value.low, value.high, whole=whole)
@@ -317,6 +384,30 @@ def _bind_quantile(call: Call, table: Table) -> Quantile:
     share = require.probability("level", number_of("level", level))
     quantile = Quantile(value, share, size, average)
     quantile.threshold(value.low)  # whether it can be asked shows in any of them
+    return quantile
+
+
+def _open_number(argument: What, table: Table) -> Expression | None:
+    """A number without a range; None for whatever has one, or is no number."""
+    if isinstance(argument, RowFunction):
+        return None
+    number = table.expression(argument, bounded=True)
+    is_open = number.kind is ValueKind.NUMBER and not range_of(number).finite
+    return number if is_open else None
+
+
+def _bind_open(number: Expression, call: Call, table: Table) -> OpenQuantile:
+    _, level, *step = call.arguments
+    if step:
+        raise InvalidQuestion(
+            f"Steps of thresholds are parts of a range, and {text_of(number)} has none; leave the "
+            "step out, or give bounds=(low, high) (--bounds LOW HIGH)."
+        )
+    share = require.probability("level", number_of("level", level))
+    average = partial(table.average, where=table.where(call.where))
+    value = on_log_scale(number)
+    quantile = OpenQuantile(value, share, 1.0 / _LOG_CELLS, average, number)
+    quantile.threshold(0.0)  # whether it can be asked shows in any of them
     return quantile
 
 
@@ -341,14 +432,30 @@ def _quantile_uses(question: Quantile) -> list[Use]:
     return [Use(quantile), Use(Part("distribution", trees, where), "free")]
 
 
-def _quantile_look(question: Quantile, part: Part, ground: Ground) -> Look | None:
+def _quantile_look(
+    question: Quantile,
+    part: Part,
+    ground: Ground,
+    made: Callable[..., Gridded] = gridded_rule,
+) -> Look | None:
     """By order statistics of independent rows."""
     group = group_of_rows(part.where, ground, question.value)
     if not isinstance(ground.sampling, Independent) or (group and not ground.alike):
         return None
     (level,) = part.numbers
-    rule = gridded_rule("quantile", part, group, ground, log_free=next(iter(ground.log_free), None))
+    rule = made("quantile", part, group, ground, log_free=next(iter(ground.log_free), None))
     return quantile_look(question.value, group, level, rule, alike=ground.alike)
+
+
+def _open_uses(question: OpenQuantile) -> list[Use]:
+    """The events of the number itself: its logarithm is in the same order."""
+    trees, where = (question.number,), rows_among(question.threshold(0.0))
+    quantile = Part("quantile", trees, where, (question.level,))
+    return [Use(quantile), Use(Part("distribution", trees, where), "free")]
+
+
+def _open_look(question: OpenQuantile, part: Part, ground: Ground) -> Look | None:
+    return _quantile_look(question, part, ground, log_gridded_rule)
 
 
 def _distribution_price(words: Grammar, part: Part) -> int:
@@ -359,7 +466,10 @@ def _quantile_price(words: Grammar, part: Part) -> int:
     return _distribution_price(words, part) + level_millibits(part.numbers[0])
 
 
-_DESCRIBED = (Description(Quantile, _quantile_uses, _quantile_look),)
+_DESCRIBED = (
+    Description(Quantile, _quantile_uses, _quantile_look),
+    Description(OpenQuantile, _open_uses, _open_look),
+)
 _PRICES = {
     "quantile": EventPrice(_quantile_price, "where quantile"),
     "distribution": EventPrice(_distribution_price, "where quantile"),
