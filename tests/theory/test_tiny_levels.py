@@ -25,4 +25,4 @@ def test_misses_are_as_rare_as_said(name: str, level: float) -> None:
     ],
 )
 def test_sabotage_intervals_of_half_the_width_miss_too_often(name: str) -> None:
-    assert miss_probability(CASES[name], 600, 1e-9, 100, 32, factor=0.5).refutes
+    assert miss_probability(CASES[name], 600, 1e-9, 200, 32, factor=0.5).refutes
