@@ -62,8 +62,10 @@ def offers_of(
     account: Account,
     by: Leakage = BOUNDED,
     tolerance: float = 0.1,
+    whole: str | None = None,
 ) -> list[Offer]:
-    return by.offer(terms, account, [Wish(each, tolerance) for each in questions])
+    wishes = [Wish(each, tolerance, vector=whole) for each in questions]
+    return by.offer(terms, account, wishes)
 
 
 def apart(
@@ -194,6 +196,47 @@ def test_no_sum_over_cells_is_above_the_charge(scale: int, radius: float) -> Non
     bound = joint_log_charge(LAPLACE, 2, radius, grid)
     assert bound is not None
     assert 0.0 < math.log(total) <= bound
+
+
+@pytest.mark.parametrize("by", [BOUNDED, GAUSSIAN, BY_LAPLACE], ids=lambda each: each.name)
+@pytest.mark.parametrize("questions", [vector(60), l1_vector(60), bins(60)], ids=["l2", "l1", "no"])
+def test_the_coordinates_of_one_question_divide_its_share(
+    by: Leakage, questions: list[Statistic]
+) -> None:
+    """Every level that is given out together: at most one share of a hundred."""
+    account = charged(leaked(1.0), offers_of(vector(2), TERMS, Account(), whole="v"), [0.1, 0.1])
+    assert (account.asked, account.looks) == (1, 2)
+    terms = independent(50_000, tolerance=0.1, questions=100)
+    offers = offers_of(questions, terms, account, by, whole="w")
+    assert [offer.number for offer in offers] == list(range(3, 63))
+    assert [offer.coordinate for offer in offers] == list(range(1, 61))
+    share = math.fsum(math.exp(offer.log_share or 0.0) for offer in offers)
+    assert 0.999 * 0.05 / 100 < share <= 0.05 / 100
+    levels = [math.exp(offer.log_p or 0.0) for offer in offers]
+    ball = math.exp((offers[0].extra or {}).get("log_p", -math.inf))
+    tail = share * by.tail
+    assert math.fsum(levels) * math.exp(account.nats) + ball * math.exp(account.nats) + tail <= (
+        share * (1 + 1e-9)
+    )
+    after = charged(account, offers, [offer.worst_charge for offer in offers])
+    assert (after.asked, after.looks) == (2, 62)
+    spent = math.exp(after.leakage.log_beta_spent) - math.exp(account.leakage.log_beta_spent)
+    assert spent == pytest.approx(share)
+    assert Account.from_dict(after.to_dict()) == after
+
+
+def test_two_vectors_and_a_question_in_one_batch() -> None:
+    both = [(each, "v") for each in vector(3)] + [(each, "w") for each in l1_vector(40)]
+    wishes = [Wish(each, 0.1, vector=whole) for each, whole in [*both, (bins(1)[0], None)]]
+    offers = BOUNDED.offer(TERMS, Account(), wishes)
+    assert [offer.coordinate for offer in offers] == [1, 2, 3, *range(1, 41), None]
+    own = [
+        BOUNDED.offer(TERMS, Account(), some) for some in (wishes[:3], wishes[3:43], wishes[43:])
+    ]
+    assert [(each.grid, each.radius, each.extra) for each in offers] == [
+        (each.grid, each.radius, each.extra) for some in own for each in some
+    ]
+    assert charged(Account(), offers, [0.0] * 44).asked == 3
 
 
 def test_a_half_width_that_half_the_level_cannot_give_is_asked_apart() -> None:

@@ -122,6 +122,38 @@ def require_room(terms: Terms, account: Account, wanted: int) -> None:
     )
 
 
+def vectors_of(wishes: Sequence[Wish]) -> dict[str, list[int]]:
+    """Vectors that are asked for, each with the places of its coordinates among the wishes."""
+    vectors: dict[str, list[int]] = {}
+    for place, wish in enumerate(wishes):
+        if wish.vector is not None:
+            vectors.setdefault(wish.vector, []).append(place)
+    return vectors
+
+
+def shares_of(
+    terms: Terms,
+    account: Account,
+    wishes: Sequence[Wish],
+    vectors: Mapping[str, Sequence[int]],
+) -> list[float]:
+    """ln of the share of each wish: of a question, divided where it is a coordinate of a vector;
+    refused where the batch goes beyond the declared number of questions."""
+    require_room(terms, account, len(wishes) - sum(len(each) - 1 for each in vectors.values()))
+    whole = {place: vector for vector in vectors.values() for place in vector}
+    shares: list[float] = []
+    questions = 0
+    for place in range(len(wishes)):
+        vector = whole.get(place, [place])
+        if place > vector[0]:
+            shares.append(shares[vector[0]])
+            continue
+        questions += 1
+        share = log_share_of(terms, account, questions)
+        shares.append(round_down(share - math.log(len(vector))) if len(vector) > 1 else share)
+    return shares
+
+
 def shown_widths(question: Statistic | None, *parts: float) -> tuple[list[float], str]:
     """Half-widths as they are told of a question: parts of its range, or in its own unit if it has
     none; and what they are, in words."""
@@ -243,13 +275,17 @@ def shape_of(questions: Sequence[Statistic]) -> VectorShape | None:
     d = len(questions)
     if not 2 <= d <= _MOST_COORDINATES:
         return None
-    if _is_one_vector(questions):
-        first = questions[0]  # the range is from -bound to bound
-        in_l1 = isinstance(first, Coordinate) and first.norm == "l1"
-        return VectorShape(d, 1.0, 0.5, 1.0 if in_l1 else round_up(math.sqrt(d)))
+    first = questions[0]
+    if isinstance(first, Coordinate) and _is_one_vector(questions):
+        return _shape_within(d, first.norm)
     if _exclude_each_other(questions):
         return VectorShape(d, math.sqrt(2.0), math.sqrt(1 - 1 / d), 2.0)
     return None
+
+
+def _shape_within(d: int, norm: str) -> VectorShape:
+    """The ball of a norm, in parts of the range of a coordinate: from -bound to bound."""
+    return VectorShape(d, 1.0, 0.5, 1.0 if norm == "l1" else round_up(math.sqrt(d)))
 
 
 def _is_one_vector(questions: Sequence[Statistic]) -> bool:
@@ -312,17 +348,52 @@ class Leakage:
         return tail_part(self.law) if self.calibration is None else self.calibration.tail
 
     def offer(self, terms: Terms, account: Account, wishes: Sequence[Wish]) -> list[Offer]:
-        require_room(terms, account, len(wishes))
-        apart = [
-            self._offer(terms, account, wish, position)
-            for position, wish in enumerate(wishes, start=1)
+        vectors = vectors_of(wishes) if self.calibration is None else {}
+        shares = shares_of(terms, account, wishes, vectors)
+        offers = [
+            self._offer(terms, account, wish, position, share)
+            for position, (wish, share) in enumerate(zip(wishes, shares, strict=True), start=1)
         ]
-        if self.calibration is not None or not terms.independent or not self.jointly:
+        if vectors:
+            return self._of_vectors(terms, account, wishes, offers, vectors)
+        return self._together(terms, account, wishes, offers)
+
+    def _together(
+        self, terms: Terms, account: Account, wishes: Sequence[Wish], apart: list[Offer]
+    ) -> list[Offer]:
+        """The offers of a batch, as one release of a vector if they are that and it is cheaper."""
+        if self._apart(terms):
             return apart
         return _cheaper(apart, as_one_vector(self.law, terms, account, wishes, apart))
 
-    def _offer(self, terms: Terms, account: Account, wish: Wish, position: int) -> Offer:
-        plain = plain_offer(terms, account, wish, position, self.law, 1 - self.tail)
+    def _apart(self, terms: Terms) -> bool:
+        """Whether every coordinate is released by itself."""
+        return self.calibration is not None or not terms.independent or not self.jointly
+
+    def _of_vectors(
+        self,
+        terms: Terms,
+        account: Account,
+        wishes: Sequence[Wish],
+        apart: Sequence[Offer],
+        vectors: Mapping[str, Sequence[int]],
+    ) -> list[Offer]:
+        """The offers of a batch with vectors, each of which is released for itself."""
+        offers = list(apart)
+        for places in vectors.values():
+            own = [wishes[place] for place in places]
+            together = self._together(terms, account, own, [apart[place] for place in places])
+            for coordinate, (place, offer) in enumerate(zip(places, together, strict=True), 1):
+                extra = {**(offer.extra or {}), "coordinate": coordinate}
+                offers[place] = replace(offer, extra=extra)
+        return offers
+
+    def _offer(
+        self, terms: Terms, account: Account, wish: Wish, position: int, log_share: float
+    ) -> Offer:
+        plain = plain_offer(
+            terms, account, wish, position, self.law, 1 - self.tail, log_share=log_share
+        )
         if self.calibration is None:
             return plain
         profile = wish.question.concentration(terms.rows, terms.sampling)
@@ -335,7 +406,7 @@ class Leakage:
                 "with a larger eta, or none."
             )
         _, radius = plain.statement
-        log_tail = log_share_of(terms, account, position) + math.log(self.tail)
+        log_tail = log_share + math.log(self.tail)
         tolerance = half_width_on(self.law, grid, radius, log_tail)
         if tolerance > wish.tolerance:
             (t, needed), of = shown_widths(wish.question, wish.tolerance, tolerance)
@@ -370,14 +441,17 @@ class Leakage:
         return after_noise(account, offers, releases)
 
     def questions_left(self, terms: Terms, account: Account, stages: PartStages = ()) -> int:
-        if self.law in _MOST:
+        vectors = any(part.norm is not None for stage in stages for part in stage)
+        if self.law in _MOST and not vectors:
             return asks_left(terms, account, stages, self.law)
         return self._affordable(terms, account, stages or [[QuestionPart(terms.concentration)]])
 
     def _affordable(self, terms: Terms, account: Account, stages: PartStages) -> int:
         """Number of questions that can still be asked, at least; the grid's cost rounded up."""
         nats, parts = account.nats, 0
-        most = min(declared_left(terms, account), _MOST_COUNTED) // number_of_parts(stages)
+        if self.calibration is not None:  # each coordinate is a question
+            stages = [[_alone(p) for p in stage for _ in range(p.coordinates)] for stage in stages]
+        most = min(declared_left(terms, account), _MOST_COUNTED) // sum(map(len, stages))
         gridded = [[(part, self._declared_grid(part)) for part in stage] for stage in stages]
         for count in range(most):
             for stage in gridded:
@@ -385,7 +459,7 @@ class Leakage:
                 for part, grid in stage:
                     parts += 1
                     log_share = log_share_of(terms, account, parts)
-                    charges.append(self._charge(terms.half_width, part, grid, log_share, nats))
+                    charges.append(self._charge(terms, part, grid, log_share, nats))
                 if None in charges:
                     return count
                 nats += sum(charge for charge in charges if charge is not None)
@@ -399,23 +473,40 @@ class Leakage:
 
     def _charge(
         self,
-        half_width: float,
+        terms: Terms,
         part: QuestionPart,
         grid: Grid | None,
         log_share: float,
         nats: float,
     ) -> float | None:
         """Charge of an answer to a part, at most; None if it would be refused."""
-        t, scale = half_width * part.unit, self.law.resolution
-        radius = part.radius(min(0.0, log_share + math.log(1 - self.tail) - nats))
-        error = self.law.error(scale, log_share + math.log(self.tail)) + 1
+        t, scale = terms.half_width * part.unit, self.law.resolution
+        d = part.coordinates
+        log_each = log_share - math.log(d)
+        radius = part.radius(min(0.0, log_each + math.log(1 - self.tail) - nats))
+        log_tail = log_each + math.log(self.tail) if self.tail else 0.0  # bounded noise has none
+        error = self.law.error(scale, log_tail) + 1
         if radius >= t or (self.calibration is not None and grid is None):
             return None
         if grid is None:
             grid = Grid(math.ceil(error / (t - radius)) + 1, scale, None)
         elif radius + error / grid.cells >= t:
             return None
-        return self.law.log_charge(radius, grid)
+        apart = d * self.law.log_charge(radius, grid)
+        if part.norm in (None, "linf") or not 2 <= d <= _MOST_COORDINATES or self._apart(terms):
+            return apart
+
+        def radius_at(log_p: float) -> float:
+            return part.radius(min(0.0, log_p))
+
+        shape = _shape_within(d, part.norm)
+        together = _released_together(self.law, terms, shape, radius_at, t, log_share, nats)
+        return apart if together is None else min(apart, together.charge)
+
+
+def _alone(part: QuestionPart) -> QuestionPart:
+    """One coordinate of a vector, as a question of its own."""
+    return replace(part, coordinates=1, norm=None)
 
 
 def as_one_vector(
@@ -430,23 +521,54 @@ def as_one_vector(
     uneven = any(offer.variance or offer.tolerance != tolerance for offer in apart)
     if shape is None or tolerance is None or uneven:
         return []
-    d, log_half = shape.dimension, math.log((1 - tail_part(law)) / 2)
-    log_all = log_add(*(log_share_of(terms, account, place) for place in range(1, d + 1)))
-    log_ball = round_down(log_all + log_half - account.nats)
-    log_p, log_tail = round_down(log_ball - math.log(d)), round_down(log_all - math.log(2 * d))
-    radius = max(_radius(terms, wish, log_p) for wish in wishes)
-    if radius >= tolerance:
+    log_all = log_add(*(each.log_share for each in apart if each.log_share is not None))
+
+    def radius(log_p: float) -> float:
+        return max(_radius(terms, wish, log_p) for wish in wishes)
+
+    release = _released_together(law, terms, shape, radius, tolerance, log_all, account.nats)
+    if release is None:
         return []
-    grid = grid_within(law, Fraction(tolerance) - Fraction(radius), log_tail)
-    ball = shape.radius(terms.rows, log_ball, law)
-    charge = joint_log_charge(law, d, ball, grid)
-    if charge is None:
-        return []
-    each, extra = round_up(charge / d), {"vector": d, "log_p": log_ball, "radius": ball}
+    grid, log_p, log_ball, ball, charge = release
+    each = round_up(charge / shape.dimension)
+    extra = {"vector": shape.dimension, "log_p": log_ball, "radius": ball}
+    at_level = radius(log_p)
     return [
-        replace(offer, grid=grid, worst_charge=each, log_p=log_p, radius=radius, extra=extra)
+        replace(offer, grid=grid, worst_charge=each, log_p=log_p, radius=at_level, extra=extra)
         for offer in apart
     ]
+
+
+class _Together(NamedTuple):
+    """One release of a vector: its grid, the level of a coordinate, its ball, and its charge."""
+
+    grid: Grid
+    log_p: float
+    log_ball: float
+    ball: float
+    charge: float
+
+
+def _released_together(
+    law: Law,
+    terms: Terms,
+    shape: VectorShape,
+    radius: Callable[[float], float],
+    tolerance: float,
+    log_all: float,
+    nats: float,
+) -> _Together | None:
+    """The release of a vector that has e^`log_all` of the failure probability, or none."""
+    d, log_half = shape.dimension, math.log((1 - tail_part(law)) / 2)
+    log_ball = round_down(log_all + log_half - nats)
+    log_p, log_tail = round_down(log_ball - math.log(d)), round_down(log_all - math.log(2 * d))
+    room = Fraction(tolerance) - Fraction(radius(log_p))
+    if room <= 0:
+        return None
+    grid = grid_within(law, room, log_tail)
+    ball = shape.radius(terms.rows, log_ball, law)
+    charge = joint_log_charge(law, d, ball, grid)
+    return None if charge is None else _Together(grid, log_p, log_ball, ball, charge)
 
 
 def _radius(terms: Terms, wish: Wish, log_p: float) -> float:
@@ -500,14 +622,18 @@ def plain_offer(
     law: Law = UNIFORM,
     level: float = 1.0,
     narrowed_level: float | None = None,
+    *,
+    log_share: float | None = None,
 ) -> Offer:
-    """The offer for the question `position` places after the account, or a refusal.
+    """The offer for the look `position` places after the account, or a refusal.
 
-    `level` is the part of the question's failure probability that the radius may use,
+    `log_share` is ln of its share, where that is not the one of the question so many places after
+    the account, `level` is the part of the question's failure probability that the radius may use,
     `narrowed_level` (default: the same) the part that it may use if a known variance narrows it.
     """
     number = account.looks + position
-    log_share = log_share_of(terms, account, position)
+    if log_share is None:
+        log_share = log_share_of(terms, account, position)
     log_p, log_narrowed = (
         round_down(log_share - account.nats + math.log(part))
         for part in (level, narrowed_level or level)
@@ -579,7 +705,7 @@ def asks_left(terms: Terms, account: Account, stages: PartStages = (), law: Law 
     remaining = declared_left(terms, account) // parts
     if remaining <= 0:
         return 0
-    profiles = [[part.per_unit for part in stage] for stage in stages]
+    profiles = [[p.per_unit for p in stage for _ in range(p.coordinates)] for stage in stages]
 
     def log_share(count: int) -> float:
         return log_share_of(terms, account, count * parts)

@@ -33,6 +33,7 @@ from holdfast.statistics.mean import Mean
 from holdfast.statistics.quantile import usual_step
 from holdfast.statistics.registry import STATISTICS
 from holdfast.statistics.statistic import Statistic
+from holdfast.statistics.vectors import VECTOR
 from holdfast.statistics.whole import TableFunction
 
 __all__ = [
@@ -49,7 +50,7 @@ __all__ = [
 
 Question: TypeAlias = str | Call | Mean | TableFunction
 
-TABLES = ("distribution", "histogram", "vector_mean")  # several answers, which no `by` makes more
+TABLES = ("distribution", "histogram", VECTOR)  # several answers, which no `by` makes more
 
 _LOG_LOSS = re.compile(r"log_loss\s*\(", re.IGNORECASE)
 _VARIANCE = re.compile(r"variance\s*<=\s*(\S+)", re.IGNORECASE)

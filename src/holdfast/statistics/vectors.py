@@ -35,6 +35,7 @@ from holdfast.statistics.statistic import Measured, measure, row_error
 from holdfast.theory.base.concentration import Concentration
 
 __all__ = [
+    "VECTOR",
     "VECTORS",
     "Coordinate",
     "Norm",
@@ -47,6 +48,7 @@ __all__ = [
 
 Norm = Literal["l1", "l2", "linf"]
 _NAMES: dict[Norm, str] = {"l1": "coordinate_l1", "l2": "coordinate"}
+VECTOR = "vector_mean"  # the name of a call for all coordinates
 _MOST = 256  # coordinates
 _FORM = "vector_mean(l2, 1, x, y)."
 _ALLOWED = 'a list of values of a row, such as ["x", "y"]'
@@ -108,7 +110,7 @@ def vector_mean(values: Sequence[What], *, norm: Norm = "l2", bound: float) -> T
     `norm` is "l2" or "l1" (rows that are longer count less, so that none is beyond it) or "linf"
     (each value is cut to [-bound, bound]). All coordinates are released together.
     """
-    return TableCall("vector_mean", (norm, bound, *_given(values)))
+    return TableCall(VECTOR, (norm, bound, *_given(values)))
 
 
 def coordinate(place: int, values: Sequence[What], *, bound: float) -> Call:
@@ -147,7 +149,7 @@ def coordinates(call: TableCall, table: Table) -> list[tuple[str, Call]]:
 def vector_text(call: TableCall, table: Table) -> str:
     """The canonical text of all coordinates together."""
     norm, bound, vector = _declared(call, table)
-    return f"vector_mean({', '.join([norm, numeral(bound), *map(text_of, vector)])})"
+    return f"{VECTOR}({', '.join([norm, numeral(bound), *map(text_of, vector)])})"
 
 
 def _declared(call: TableCall, table: Table) -> tuple[Norm, float, tuple[Expression, ...]]:
