@@ -15,7 +15,9 @@ from holdfast.errors import HoldfastError, InvalidArgument, ToleranceTooTight
 from holdfast.mechanisms.auto import choose
 from holdfast.mechanisms.catalogue import CATALOGUE, methods
 from holdfast.mechanisms.terms import Declarations, Describing
+from holdfast.papers.theorems import median_parameters
 from holdfast.papers.theorems.accuracy import literal_accuracy
+from holdfast.papers.theorems.median_parameters import median_mechanism_width
 from holdfast.planner.plan import best_of
 from holdfast.planner.table import show
 from holdfast.theory.base.concentration import BoundedMean, SubGaussian
@@ -440,3 +442,31 @@ def test_what_is_wider_than_the_range_is_a_number_with_its_reason() -> None:
         assert all(number != "-" or note for _, number, note in each.cells())
     one = literal_accuracy(1, LOG_05, BoundedMean(2_000)).half_width
     assert asked["Bassily & Freund, Laplace (published)"].note == f"not one: +-{show(one)}"
+
+
+@pytest.mark.parametrize("values", [16, 256])
+def test_theorem_2_of_the_lecture_is_a_row_of_independent_rows(values: int) -> None:
+    name = f"Median mechanism, {values} values (repaired)"
+    row = holdfast.plan(rows=60_000, questions=40)[name]
+    width = median_mechanism_width(60_000, 40, values, LOG_05)
+    assert (row.kind, row.half_width) == ("reference", pytest.approx(width))
+    few = holdfast.plan(rows=200, questions=100)[name]
+    assert few.beyond is not None
+    assert (few.half_width, few.note) == (None, "wider than the range")
+    assert few.beyond > 0.5
+    dependent = holdfast.plan(rows=60_000, questions=40, sampling=holdfast.m_dependent(3))[name]
+    assert (dependent.possible, dependent.note) == (False, "needs independent rows")
+    most = holdfast.plan(rows=10**15, questions=10**12)[name].half_width
+    assert most is not None
+    assert most < 0.01  # and in a time that does not grow with the number of mistakes
+
+
+@pytest.mark.parametrize(("k", "m"), [(2_000, 30), (2_000, 900), (2_000, 1_500), (2_000, 2_000)])
+def test_a_public_tree_that_is_not_summed_is_bounded(
+    k: int, m: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    exact = [median_parameters._log_tree(k, m, cells) for cells in (1, 5, 50)]
+    monkeypatch.setattr(median_parameters, "_MOST_SUMMED", 0)
+    bounds = [median_parameters._log_tree(k, m, cells) for cells in (1, 5, 50)]
+    for number, bound in zip(exact, bounds, strict=True):
+        assert number - 1e-10 * number <= bound <= 1.02 * number + math.log(m + 1)
