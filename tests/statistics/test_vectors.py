@@ -149,6 +149,32 @@ def test_a_vector_is_one_question_of_those_declared(tmp_path: Path, mechanism: s
     assert all(finding.fine for finding in audit(tmp_path / "t.ledger"))
 
 
+@pytest.mark.parametrize("norm", get_args(Norm))
+@pytest.mark.parametrize("mechanism", ["bounded noise", "typical laplace", "typical gaussian"])
+def test_a_vector_of_a_declared_scale_has_no_bound(
+    tmp_path: Path, mechanism: str, norm: Norm
+) -> None:
+    table = pl.DataFrame(RNG.normal(3.0, 0.2, (20_000, 3)), schema=["x", "y", "z"])
+    vector = holdfast.vector_mean(["x", "y", "z"], norm=norm, sigma=0.4)
+    with opened(tmp_path, table, mechanism=mechanism, questions=4, tolerance=0.1) as holdout:
+        cost = holdout.cost(vector)
+        assert cost.question == f"vector_mean({norm}, sigma = 0.4, x, y, z)"
+        assert (cost.questions, cost.unbounded) == (1, True)
+        assert cost.half_width == pytest.approx(0.1 * 2 * 0.4)
+        found = holdout.ask(vector)
+        assert all(3.0 in answer.interval for _, answer in found)
+        assert found["y"].question == "avg(y, sigma = 0.4)"
+        assert "repeated" in str(holdout.ask(cost.question))
+        assert (holdout.budget.asked, found["x"].left.questions_left) == (1, cost.left - 1)
+    assert all(finding.fine for finding in audit(tmp_path / "t.ledger"))
+
+
+@pytest.mark.parametrize("how", [{}, {"bound": 1, "sigma": 1}])
+def test_a_vector_has_a_bound_or_a_scale(how: dict[str, Any]) -> None:
+    with pytest.raises(InvalidArgument, match="give one of them"):
+        holdfast.vector_mean(["x", "y"], **how)
+
+
 def test_what_a_vector_leaves_is_answered(tmp_path: Path) -> None:
     """Where the nats end before the number does: at least as many vectors as were said."""
     with opened(tmp_path, tolerance=0.3, questions=100) as holdout:
@@ -191,6 +217,8 @@ def test_where_rows_or_noise_have_no_theorem_of_vectors_it_is_one_question_too(
         ("vector_mean(l2, 0, x, y)", "bound"),
         ("vector_mean(l2, -1, x, y)", "bound"),
         ("vector_mean(l2, x, y)", "bound"),
+        ("vector_mean(l2, sigma = 0, x, y)", "sigma"),
+        ("vector_mean(l2, sigma = x, y)", "sigma"),
         ("vector_mean(l7, 1, x, y)", "norm"),
         ("coordinate_l1(3, 1, x, y)", "no coordinate 3"),
         ("vector_mean(l2, 1)", "has 0"),

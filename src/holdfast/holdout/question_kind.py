@@ -16,11 +16,11 @@ from holdfast.ledger.opening import Opening
 from holdfast.mechanisms.terms import PartStages, Terms, part_of_record, recorded_profile
 from holdfast.question.columns import Schema
 from holdfast.question.expression import Column
-from holdfast.statistics.bind import read_question
-from holdfast.statistics.derived import batches
+from holdfast.statistics.derived import batches, is_unbounded
 from holdfast.statistics.entry import Bound
 from holdfast.statistics.quantile import Quantile
 from holdfast.statistics.statistic import ConcentratedMean, Statistic
+from holdfast.statistics.vectors import WholeVector
 
 __all__ = [
     "MEAN",
@@ -60,8 +60,10 @@ def question_kind(
     kind = [[_record(part, terms) for part in stage] for stage in pending]
     if vector is None:
         return kind
-    norm, _, *values = read_question(vector).arguments
-    size = {"coordinates": len(values), "norm": norm}
+    whole = WholeVector.of_text(vector)
+    # Of a scale beside a range nothing is known of the ball.
+    norm = "linf" if whole.sigma is not None and not is_unbounded(question) else whole.norm
+    size = {"coordinates": whole.coordinates, "norm": norm}
     return [[{**size, "each": record} for record in stage] for stage in kind]
 
 

@@ -16,14 +16,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from itertools import combinations
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from holdfast.data.sample import Sample
 from holdfast.errors import BudgetExhausted, Refused, Shortfall, ToleranceTooTight
-from holdfast.mechanisms.laws.laplace import LAPLACE
-from holdfast.mechanisms.laws.law import Grid, Law, grid_within
-from holdfast.mechanisms.laws.normal import NORMAL
+from holdfast.mechanisms.laws.law import Grid, Law, grid_within, tail_part
 from holdfast.mechanisms.laws.uniform import NO_NOISE, UNIFORM
 from holdfast.mechanisms.mechanism import (
     Offer,
@@ -48,12 +45,17 @@ from holdfast.mechanisms.terms import (
     radius_of,
     recorded_profile,
 )
-from holdfast.question.expression import Expression
-from holdfast.question.row import GRID_ERROR
-from holdfast.statistics.mean import Mean
-from holdfast.statistics.mean_rules import are_disjoint
+from holdfast.mechanisms.vector_release import (
+    MOST_COORDINATES,
+    ScaledShape,
+    VectorShape,
+    released_together,
+    scaled_shape,
+    scaled_shape_of,
+    shape_of,
+    shape_within,
+)
 from holdfast.statistics.statistic import Measured, Statistic, measure
-from holdfast.statistics.vectors import Coordinate
 from holdfast.theory.base.concentration import Concentration
 from holdfast.theory.base.propagation import same_cost_tolerance
 from holdfast.theory.base.safeside import log_add, round_down, round_up
@@ -61,10 +63,6 @@ from holdfast.theory.leakage.equal_width import most_asks, most_roundings
 from holdfast.theory.leakage.release import (
     RESOLUTION,
     discrete_uniform_for,
-    vector_gaussian_log_charge,
-    vector_laplace_log_charge,
-    vector_mean_radius,
-    vector_uniform_log_charge,
 )
 from holdfast.theory.planning import MOST_QUESTIONS
 from holdfast.wording import plural, upwards
@@ -75,22 +73,18 @@ if TYPE_CHECKING:
 __all__ = [
     "Calibration",
     "Leakage",
-    "VectorShape",
     "after_noise",
     "as_one_vector",
     "asks_left",
     "declared_left",
     "declared_or_least",
     "half_width_on",
-    "joint_log_charge",
     "log_share_of",
     "noisy_cell",
     "noisy_cells",
     "plain_offer",
     "require_room",
-    "shape_of",
     "shown_widths",
-    "tail_part",
     "too_tight",
 ]
 
@@ -122,7 +116,7 @@ def require_room(terms: Terms, account: Account, wanted: int) -> None:
     )
 
 
-def vectors_of(wishes: Sequence[Wish]) -> dict[str, list[int]]:
+def _vectors_of(wishes: Sequence[Wish]) -> dict[str, list[int]]:
     """Vectors that are asked for, each with the places of its coordinates among the wishes."""
     vectors: dict[str, list[int]] = {}
     for place, wish in enumerate(wishes):
@@ -131,7 +125,7 @@ def vectors_of(wishes: Sequence[Wish]) -> dict[str, list[int]]:
     return vectors
 
 
-def shares_of(
+def _shares_of(
     terms: Terms,
     account: Account,
     wishes: Sequence[Wish],
@@ -237,93 +231,6 @@ def _most_scales(eta: float, log_tau: float) -> float:
     return round_down(1 / gaussian_scale(1.0, eta, log_tau))
 
 
-# Questions of one batch that are the coordinates of one bounded vector, and its ball.
-#
-# Two batches are: coordinates of a declared vector with a bound in l1 or l2, and conditions of
-# which no two hold in one row, as the bins of a histogram: their texts alone say it.
-
-
-_MOST_COORDINATES = 256  # questions; of more, every pair would have to be looked at
-_ROUNDED = 1 + 2.0**-40  # what doubles may make longer of a vector
-
-
-class VectorShape(NamedTuple):
-    """The set that the vectors of all rows are in, as parts of the range of one coordinate.
-
-    Its diameters are in the l2 norm and in the l1 norm.
-    """
-
-    dimension: int
-    diameter: float
-    spread: float
-    l1_diameter: float
-
-    def radius(self, rows: int, log_p: float, law: Law) -> float:
-        """Radius of the sample's vector around the truth, with the rows' rounding; in the norm that
-        the noise is charged by: l1 for Laplace noise, l2 for others."""
-        root = math.sqrt(self.dimension)
-        if law == LAPLACE:
-            size, spread, roundings = self.l1_diameter, self.spread * root, float(self.dimension)
-        else:
-            size, spread, roundings = self.diameter, self.spread, root
-        exact = vector_mean_radius(rows, size, spread, min(0.0, log_p))
-        return round_up(exact * _ROUNDED + roundings * GRID_ERROR)
-
-
-def shape_of(questions: Sequence[Statistic]) -> VectorShape | None:
-    """The shape of the vector that the questions are coordinates of; None if they are of none."""
-    d = len(questions)
-    if not 2 <= d <= _MOST_COORDINATES:
-        return None
-    first = questions[0]
-    if isinstance(first, Coordinate) and _is_one_vector(questions):
-        return _shape_within(d, first.norm)
-    if _exclude_each_other(questions):
-        return VectorShape(d, math.sqrt(2.0), math.sqrt(1 - 1 / d), 2.0)
-    return None
-
-
-def _shape_within(d: int, norm: str) -> VectorShape:
-    """The ball of a norm, in parts of the range of a coordinate: from -bound to bound."""
-    return VectorShape(d, 1.0, 0.5, 1.0 if norm == "l1" else round_up(math.sqrt(d)))
-
-
-def _is_one_vector(questions: Sequence[Statistic]) -> bool:
-    first = questions[0]
-    return isinstance(first, Coordinate) and all(
-        isinstance(each, Coordinate) and each.of_vector == first.of_vector for each in questions
-    )
-
-
-def _exclude_each_other(questions: Sequence[Statistic]) -> bool:
-    conditions = [
-        each.row.source
-        for each in questions
-        if isinstance(each, Mean) and each.row.is_condition and each.variance is None
-    ]
-    trees = [each for each in conditions if isinstance(each, Expression)]
-    if len(trees) < len(questions):
-        return False
-    return all(are_disjoint(first, second) for first, second in combinations(trees, 2))
-
-
-def joint_log_charge(law: Law, d: int, radius: float, grid: Grid) -> float | None:
-    """ln kappa of one release of a vector in a ball of this radius; None: the law has no theorem.
-
-    Gaussian noise is rounded to cells after it was added, as the sample's value was before; Laplace
-    noise is a whole number of cells, and a sum over cells is below the integral with a cell more in
-    each coordinate, half of it the rounding of the sample's value.
-    """
-    cells = round_up(radius * grid.cells)
-    if law == LAPLACE:
-        return vector_laplace_log_charge(d, round_up((cells + d) / grid.scale))
-    if law == UNIFORM and grid.reach is not None:
-        return vector_uniform_log_charge(d, cells, grid.reach)
-    if law == NORMAL:
-        return vector_gaussian_log_charge(d, round_up((cells + math.sqrt(d) / 2) / grid.scale))
-    return None
-
-
 _Most = Callable[
     [Sequence[Sequence[Concentration]], float, Callable[[int], float], float, int], int
 ]
@@ -348,8 +255,8 @@ class Leakage:
         return tail_part(self.law) if self.calibration is None else self.calibration.tail
 
     def offer(self, terms: Terms, account: Account, wishes: Sequence[Wish]) -> list[Offer]:
-        vectors = vectors_of(wishes) if self.calibration is None else {}
-        shares = shares_of(terms, account, wishes, vectors)
+        vectors = _vectors_of(wishes) if self.calibration is None else {}
+        shares = _shares_of(terms, account, wishes, vectors)
         offers = [
             self._offer(terms, account, wish, position, share)
             for position, (wish, share) in enumerate(zip(wishes, shares, strict=True), start=1)
@@ -493,14 +400,15 @@ class Leakage:
         elif radius + error / grid.cells >= t:
             return None
         apart = d * self.law.log_charge(radius, grid)
-        if part.norm in (None, "linf") or not 2 <= d <= _MOST_COORDINATES or self._apart(terms):
+        if part.norm in (None, "linf") or not 2 <= d <= MOST_COORDINATES or self._apart(terms):
             return apart
 
         def radius_at(log_p: float) -> float:
             return part.radius(min(0.0, log_p))
 
-        shape = _shape_within(d, part.norm)
-        together = _released_together(self.law, terms, shape, radius_at, t, log_share, nats)
+        scaled = part.unit != 1.0
+        shape = scaled_shape_of(d, part.norm, part.unit) if scaled else shape_within(d, part.norm)
+        together = released_together(self.law, terms, shape, radius_at, t, log_share, nats)
         return apart if together is None else min(apart, together.charge)
 
 
@@ -517,7 +425,8 @@ def as_one_vector(
     Half of all their levels together is, in equal parts, for the coordinates as if by themselves,
     half for the ball that the sample's vector is in, by which the whole is charged.
     """
-    shape, tolerance = shape_of([wish.question for wish in wishes]), apart[0].tolerance
+    shape: VectorShape | ScaledShape | None = shape_of([wish.question for wish in wishes])
+    shape, tolerance = shape or scaled_shape(wishes), apart[0].tolerance
     uneven = any(offer.variance or offer.tolerance != tolerance for offer in apart)
     if shape is None or tolerance is None or uneven:
         return []
@@ -526,7 +435,7 @@ def as_one_vector(
     def radius(log_p: float) -> float:
         return max(_radius(terms, wish, log_p) for wish in wishes)
 
-    release = _released_together(law, terms, shape, radius, tolerance, log_all, account.nats)
+    release = released_together(law, terms, shape, radius, tolerance, log_all, account.nats)
     if release is None:
         return []
     grid, log_p, log_ball, ball, charge = release
@@ -539,38 +448,6 @@ def as_one_vector(
     ]
 
 
-class _Together(NamedTuple):
-    """One release of a vector: its grid, the level of a coordinate, its ball, and its charge."""
-
-    grid: Grid
-    log_p: float
-    log_ball: float
-    ball: float
-    charge: float
-
-
-def _released_together(
-    law: Law,
-    terms: Terms,
-    shape: VectorShape,
-    radius: Callable[[float], float],
-    tolerance: float,
-    log_all: float,
-    nats: float,
-) -> _Together | None:
-    """The release of a vector that has e^`log_all` of the failure probability, or none."""
-    d, log_half = shape.dimension, math.log((1 - tail_part(law)) / 2)
-    log_ball = round_down(log_all + log_half - nats)
-    log_p, log_tail = round_down(log_ball - math.log(d)), round_down(log_all - math.log(2 * d))
-    room = Fraction(tolerance) - Fraction(radius(log_p))
-    if room <= 0:
-        return None
-    grid = grid_within(law, room, log_tail)
-    ball = shape.radius(terms.rows, log_ball, law)
-    charge = joint_log_charge(law, d, ball, grid)
-    return None if charge is None else _Together(grid, log_p, log_ball, ball, charge)
-
-
 def _radius(terms: Terms, wish: Wish, log_p: float) -> float:
     """Radius: how far from the truth the sample may be at this level."""
     profile = profile_of(wish.question, terms, alike=wish.of_alike_rows(terms))
@@ -581,11 +458,6 @@ def _cheaper(apart: list[Offer], together: list[Offer]) -> list[Offer]:
     """Whichever offers of the same batch leak less, at most."""
     costs = [sum(offer.worst_charge for offer in offers) for offers in (apart, together)]
     return together if together and costs[1] < costs[0] else apart
-
-
-def tail_part(law: Law) -> float:
-    """The part of a question's level that is for the tail of the noise."""
-    return 0.5 if law.reach(law.resolution) is None else 0.0
 
 
 def half_width_on(law: Law, grid: Grid, radius: float, log_tail: float) -> float:

@@ -23,6 +23,7 @@ from holdfast.theory.leakage.checks import log_gamma_error, log_nodes
 __all__ = [
     "MedianParameters",
     "histogram_mistakes",
+    "log_public_tree",
     "median_mechanism_width",
     "median_mechanism_width_printed",
     "median_parameters",
@@ -169,7 +170,6 @@ def histogram_mistakes(points: int, N: int) -> int:
 # Of the accuracy, what rounding a correction may take: any part below a half is valid.
 _PART = 1 / 8
 _LEAST, _STEPS = 1e-4, 40
-_MOST_SUMMED = 2**20  # mistakes
 
 
 @theorem(
@@ -209,13 +209,13 @@ def median_samples(k: int, log_delta: float, excess: float) -> int:
 
 def _width(n: int, k: int, mistakes: int, eta: float, cells: int, log_beta: float) -> float:
     """eta, and the radius of every question of the public tree."""
-    log_all = math.log(2) + _log_tree(k, min(mistakes, k), cells) - log_beta
+    log_all = math.log(2) + log_public_tree(k, min(mistakes, k), cells) - log_beta
     return round_up(eta + math.sqrt(log_all / (2 * n)))
 
 
-def _log_tree(k: int, m: int, cells: int) -> float:
-    """ln of the questions of the public tree; of very many mistakes a bound that is not summed."""
-    if m <= _MOST_SUMMED:
+def log_public_tree(k: int, m: int, cells: int, summed: int = 2**20) -> float:
+    """ln of the questions of the public tree; of more mistakes than are `summed` a bound."""
+    if m <= summed:
         return log_nodes(k, m, cells)
     if 2 * (m + 1) > k:  # of all mistakes, by the binomial theorem
         return round_up(k * math.log1p(cells))

@@ -324,8 +324,8 @@ def _median_mechanism(values: int) -> Method:
     def width(n: int, k: int, log_beta: float) -> float:
         return median_mechanism_width(n, k, values, log_beta)
 
-    name = f"Median mechanism, {values:,} values (repaired)"
-    return by_formula(name, "reference", median_mechanism_width.__name__, width)
+    name = f"Median mechanism, {values:,} values"
+    return by_formula(name, "domain", median_mechanism_width.__name__, width)
 
 
 def _typically_stable(name: str, accuracy: _Accuracy, noise: AccuracyNoise) -> Method:
