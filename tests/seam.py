@@ -19,6 +19,7 @@ from holdfast.holdout.desk import Desk
 from holdfast.holdout.groups import knowing
 from holdfast.holdout.holdout import Holdout
 from holdfast.holdout.request import bound_to
+from holdfast.ledger import subjects
 from holdfast.ledger.backend import Keeper
 from holdfast.ledger.entries import Recorded
 from holdfast.ledger.sqlite import SqliteRecords
@@ -43,6 +44,7 @@ CHECKPOINT_EVERY = "holdfast.ledger.transcript._CHECKPOINT_EVERY"
 COMPARE_DEFINITION = "holdfast.data.sql.postgres_watch.TableSession._require_definition"
 DIVIDED = "holdfast.data.polars._divided"
 HELD_VALUES = "holdfast.data.polars._HELD_VALUES"
+EXHAUSTIVE_GROUPS = "holdfast.ledger.implied.is_everything"
 FOLD_ENTRY = "holdfast.ledger.transcript.Transcript._apply"
 SQLITE_PATIENCE = "holdfast.ledger.sqlite._PATIENCE"
 WRITE_ENTRIES = "holdfast.ledger.sqlite._write"
@@ -50,11 +52,15 @@ MOST_PLANNED_CELLS = "holdfast.lab.arena.rehearsal._MOST_CELLS"
 NOISE_BLOCKS = "holdfast.mechanisms.noise.Noise._blocks"
 OPEN_QUESTIONS = "holdfast.lab.arena.rehearsal._OPEN_QUESTIONS"
 POLARS_SHAPE = "holdfast.question.polars_row._packed"
+RELATED_LOOKS = "holdfast.ledger.transcript._RELATED"
 SIDES_OF_DIFFERENCE = "holdfast.ledger.implied._sides"
 SQL_DIALECT = "holdfast.question.safe_text._dialect"
 QUICK_CELLS = "holdfast.lab.arena.rehearsal._QUICK"
 SYNC_FOLDER = "holdfast.ledger.sqlite.sync_folder"
 WRITE_SECRET = "holdfast.ledger.sqlite.write_new"
+
+
+SIDES_OF_A_CUT = cast("dict[Op, tuple[bool, bool]]", subjects._ABOVE)
 
 
 def real(name: str) -> Any:

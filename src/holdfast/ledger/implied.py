@@ -586,8 +586,9 @@ def _bounding(op: Op, source: Implied) -> Implied:
 
 def _turned(question: Bound) -> Bound | None:
     """The share of all other rows, or the difference with its sign changed."""
-    if isinstance(question, Mean) and is_share(question):
-        return Mean(row_value(build.negation(expression_of(question.row))))
+    among = mean_within(question)
+    if among is not None and is_share(question):
+        return mean_of(build.negation(expression_of(among[0])), among[1])
     if isinstance(question, Difference):
         return Difference(question.second, question.first)
     pair = _pair(question)

@@ -75,11 +75,9 @@ def junction_of(question: Bound) -> tuple[Op, list[Expression]] | None:
 
 
 def is_share(question: Bound) -> bool:
-    """Whether it is the share of rows with a condition that is known in every row."""
-    if not isinstance(question, Mean) or question.variance is not None:
-        return False
-    row = question.row
-    return row.is_condition and row.known == build.TRUE and isinstance(row.source, Expression)
+    """Whether it is the share of rows with a condition that is known in every one of them."""
+    among = mean_within(question)
+    return among is not None and among[0].is_condition
 
 
 _ABOVE: Mapping[Op, tuple[bool, bool]] = {  # strict, and turned over
@@ -190,8 +188,13 @@ def level_of(question: Bound) -> _Level | None:
 
 
 def _unclipped(number: Expression) -> tuple[Expression, Interval]:
-    """The number inside a clip, and its ends: strictly between them thresholds are the same."""
+    """The number inside a clip, and its ends: strictly between them thresholds are the same.
+
+    What stands in where it is missing, and it never is, is left out.
+    """
     match number:
+        case Operation(Op.COALESCE, (first, *_)) if not may_be_missing(first):
+            return _unclipped(first)
         case Operation(Op.CLIP, (inner, Constant(value=float(low)), Constant(value=float(high)))):
             return inner, Interval(low, high)
     return number, Interval(-math.inf, math.inf)
