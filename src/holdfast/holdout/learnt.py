@@ -22,8 +22,7 @@ from holdfast.prior.column_weights import Columns
 from holdfast.prior.literals import Class
 from holdfast.question.bounds import Range
 from holdfast.question.columns import FROM_TRAINING, Schema
-from holdfast.question.expression import ColumnType, ValueKind
-from holdfast.question.text import identifier
+from holdfast.question.expression import ColumnType, ValueKind, identifier
 from holdfast.wording import plural
 
 __all__ = ["Learnt", "proposed_family", "schema_learnt_from"]

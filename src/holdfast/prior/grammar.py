@@ -28,8 +28,15 @@ from holdfast.prior.atoms import (
 from holdfast.prior.column_weights import Columns
 from holdfast.prior.literals import Class, Place, count_millibits, exactly
 from holdfast.question.bounds import range_of
-from holdfast.question.expression import Column, Constant, Expression, Op, Operation, ValueKind
-from holdfast.question.text import identifier
+from holdfast.question.expression import (
+    Column,
+    Constant,
+    Expression,
+    Op,
+    Operation,
+    ValueKind,
+    identifier,
+)
 from holdfast.theory.length.levels import any_order_millibits, option_millibits
 from holdfast.theory.length.words import PRODUCTIONS, option, share
 
