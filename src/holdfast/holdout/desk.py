@@ -70,10 +70,9 @@ from holdfast.mechanisms.catalogue import kind_of
 from holdfast.mechanisms.described import ground_of
 from holdfast.mechanisms.mechanism import Answered, Mechanism, Offer, Wish, answer, charged
 from holdfast.mechanisms.terms import Account
-from holdfast.statistics.bind import read_again
+from holdfast.statistics.bind import read_again, require_written
 from holdfast.statistics.description import columns_read
 from holdfast.statistics.entry import Bound, Table
-from holdfast.statistics.recorded import require_written
 from holdfast.statistics.statistic import Statistic
 
 __all__ = ["Desk", "close", "retire"]

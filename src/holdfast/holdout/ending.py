@@ -30,10 +30,9 @@ from holdfast.mechanisms.catalogue import kind_of
 from holdfast.mechanisms.dictionary import stake_in
 from holdfast.mechanisms.mechanism import Offer, Wish
 from holdfast.mechanisms.reveal import REVEAL, Reveal, levels_of, revealing, to_be_revealed
-from holdfast.statistics.bind import Question
+from holdfast.statistics.bind import Question, require_written
 from holdfast.statistics.derived import is_single
 from holdfast.statistics.description import DescribedQuestion, sure_half_width
-from holdfast.statistics.recorded import require_written
 from holdfast.statistics.registry import parts_of
 from holdfast.statistics.statistic import Statistic
 from holdfast.wording import plural
