@@ -18,7 +18,7 @@ from holdfast.data.learning import (
     require_ranges_fit,
 )
 from holdfast.data.sample import Sample
-from holdfast.prior.column_weights import Columns
+from holdfast.prior.grammar import Columns
 from holdfast.prior.literals import Class
 from holdfast.question.bounds import Range
 from holdfast.question.columns import FROM_TRAINING, Schema
