@@ -23,8 +23,7 @@ from holdfast.holdout.desk import Desk
 from holdfast.holdout.options import takes
 from holdfast.holdout.search import require_late
 from holdfast.ledger.chain import now
-from holdfast.ledger.dictionaries import DECLARED, Dictionary
-from holdfast.mechanisms.dictionary import after_opening, stake_in
+from holdfast.ledger.dictionaries import DECLARED, Dictionary, after_opening, stake_in
 from holdfast.question.columns import Schema
 from holdfast.question.declaring import shortened
 from holdfast.statistics.bits import Prior
