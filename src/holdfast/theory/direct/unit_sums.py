@@ -13,11 +13,10 @@ from holdfast import require
 from holdfast.errors import InvalidArgument
 from holdfast.theory.base.bets import Array, Tally, counted, odds_interval, unit_values
 from holdfast.theory.base.dependence import MOST_ROWS_IN_A_UNIT
-from holdfast.theory.base.intervals import Interval
+from holdfast.theory.base.intervals import Interval, share_interval
 from holdfast.theory.base.random_sizes import PooledUnits
 from holdfast.theory.base.safeside import level_share, round_down, round_up
 from holdfast.theory.base.theorem import theorem
-from holdfast.theory.direct.proportion import share_interval
 
 __all__ = [
     "SUMMATION_ERROR",
