@@ -53,14 +53,14 @@ from holdfast.theory.base.safeside import (
 )
 from holdfast.theory.direct.auc import auc_interval, block_counts, rank_areas
 from holdfast.theory.direct.bounded_mean import enclosed_mean_interval
-from holdfast.theory.direct.correlation import correlation_by_bets
-from holdfast.theory.direct.difference import enclosed_difference_interval
-from holdfast.theory.direct.kendall import (
+from holdfast.theory.direct.correlation import (
     block_concordance,
+    correlation_by_bets,
     kendall_block_interval,
     kendall_blocks,
     sum_of_signs,
 )
+from holdfast.theory.direct.difference import enclosed_difference_interval
 from holdfast.theory.direct.losses import loss_ratio_lower, root_interval
 from holdfast.theory.direct.order_statistics import quantile_ranks, threshold_interval
 from holdfast.theory.direct.spread import covariance_by_bets, enclosed_std_by_bets

@@ -198,7 +198,7 @@ class Kendall:
 
     def read(self, sample: Sample) -> Measured:
         from holdfast.data.ranking import paired_numbers
-        from holdfast.theory.direct.kendall import sum_of_signs
+        from holdfast.theory.direct.correlation import sum_of_signs
 
         x, y = paired_numbers(sample, self.values, self.condition)
         pairs = x.size * (x.size - 1) // 2
