@@ -37,8 +37,7 @@ from holdfast.theory.base.random_sizes import PooledUnits
 from holdfast.theory.base.safeside import largest_true, smallest_true
 from holdfast.theory.base.theorem import registry
 from holdfast.theory.base.unbounded import InUnits, UnboundedUnits, Windowed
-from holdfast.theory.direct.bounded_mean import bet_excess, bet_interval
-from holdfast.theory.direct.half_each import half_each_interval
+from holdfast.theory.direct.bounded_mean import bet_excess, bet_interval, half_each_interval
 from holdfast.theory.direct.losses import moment_interval, r2_interval, root_interval
 from holdfast.theory.direct.order_statistics import (
     cdf_band_lower,

@@ -71,7 +71,7 @@ from holdfast.statistics.spelling import (
     part_condition,
 )
 from holdfast.statistics.statistic import ConcentratedMean
-from holdfast.theory.direct.half_each import half_each_interval
+from holdfast.theory.direct.bounded_mean import half_each_interval
 from holdfast.theory.direct.symbols import contained_levels
 from holdfast.theory.length.levels import any_order_millibits
 
