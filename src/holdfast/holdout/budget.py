@@ -29,7 +29,7 @@ from holdfast.statistics.derived import batches
 from holdfast.statistics.entry import Bound
 from holdfast.statistics.quantile import Quantile
 from holdfast.statistics.statistic import ConcentratedMean, Statistic
-from holdfast.theory.direct.paired_score import detectable_gain
+from holdfast.theory.direct.paired import detectable_gain
 from holdfast.theory.leakage.gates import gate_gain
 from holdfast.wording import percent, plural, points
 
