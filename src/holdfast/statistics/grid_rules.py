@@ -65,11 +65,12 @@ from holdfast.theory.direct.losses import loss_ratio_lower, root_interval
 from holdfast.theory.direct.order_statistics import quantile_ranks, threshold_interval
 from holdfast.theory.direct.spread import covariance_by_bets, enclosed_std_by_bets
 from holdfast.theory.direct.symbols import POINTS, GridSymbol, grid_answer, grid_symbol
-from holdfast.theory.direct.unit_differences import UnitSums, unit_difference_interval
 from holdfast.theory.direct.unit_sums import (
+    UnitSums,
     group_mean_interval,
     m_dependent_mean_interval,
     pooled_mean_interval,
+    unit_difference_interval,
     unit_mean_interval,
 )
 from holdfast.theory.length.levels import whole_grid_symbols
