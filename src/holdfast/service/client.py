@@ -423,7 +423,7 @@ class ServedHoldout:
                 f"output is {str(path)!r}; its name must end in .html, .pdf or .json."
             )
         if form == "pdf":
-            from holdfast.certificate.pdf import pdf_of
+            from holdfast.certificate.page import pdf_of
 
             path.write_bytes(pdf_of(self._sender.text(f"{self._path}/certificate", form="html")))
         else:
