@@ -11,9 +11,9 @@ from holdfast.data.attached import Fields
 from holdfast.did_you_mean import without_attribute
 from holdfast.errors import HoldfastError, LedgerUnavailable
 from holdfast.holdout.answer import Answer
+from holdfast.holdout.ask import Waiting, answered_together
 from holdfast.holdout.attach import Bringing, attach_column, differing, promote_column
 from holdfast.holdout.budget import Budget
-from holdfast.holdout.coalesce import Waiting, answered_together
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.forecast import DevFiles
 from holdfast.holdout.options import takes
