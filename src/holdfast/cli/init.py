@@ -155,7 +155,7 @@ def introduction(holdout: Holdout, data: str, declared: Mapping[str, Any]) -> st
 
 def _family_to_declare(known: Schema) -> list[str]:
     """What could be declared to be measured, and to be cut by, where nobody said it."""
-    from holdfast.holdout.learnt import proposed_family
+    from holdfast.holdout.declare import proposed_family
     from holdfast.prior.grammar import Columns
     from holdfast.prior.literals import Class
     from holdfast.question.expression import identifier, numeral

@@ -32,9 +32,8 @@ if TYPE_CHECKING:
     from holdfast.certificate.certificate import ReuseCertificate
     from holdfast.certificate.signing import SigningKey
     from holdfast.data.computed import ScoreBounds
-    from holdfast.holdout.declare import CorrectionOptions, DeclareCost
+    from holdfast.holdout.declare import CorrectionOptions, DeclareCost, Learnt
     from holdfast.holdout.ending import Ending
-    from holdfast.holdout.learnt import Learnt
     from holdfast.holdout.search import Declaring, Search, SearchCost
     from holdfast.lab.arena.rehearsal import Rehearsal
     from holdfast.ledger.view import Explanation, LedgerView
@@ -93,7 +92,7 @@ class Holdout(Verbs):
     @property
     def learnt(self) -> Learnt:
         """What was learnt from training rows when the ledger was made, as a table."""
-        from holdfast.holdout.learnt import Learnt
+        from holdfast.holdout.declare import Learnt
 
         split = self.opening.split
         aside = None if split is None else split.rows - self.rows
