@@ -9,8 +9,8 @@ that one itself: whoever corrects something has seen what the opening told, and 
 that are chosen by it would have twice its weight.
 
 **Declarations that training rows propose** are values, ranges, what is measured and what it is cut
-by. A new ledger that has training rows writes them down where nobody declared anything else. They are
-from rows that are not protected, so that every promise holds whatever they say.
+by. A new ledger that has training rows writes them down where nobody declared anything else. They
+are from rows that are not protected, so that every promise holds whatever they say.
 """
 
 from __future__ import annotations

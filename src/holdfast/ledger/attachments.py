@@ -3,7 +3,7 @@
 `attach/1` names a column. `values/1` says that the values of a computed one are kept, by a mark
 that needs the ledger's secret. `promote/1` names the column that others are compared with.
 
-A leaderboard is of columns that were submitted: `board/1` declares what these are scored by.
+A leaderboard ranks such columns: `board/1` declares what submissions are scored by.
 `turned_away/1` lists a submission that could not be read, or did not fit: nothing was attached, and
 nothing was asked.
 """

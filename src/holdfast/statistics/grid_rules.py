@@ -245,7 +245,6 @@ class Gridded:
         """The symbols of a value with its interval, both as fractions of the range.
 
         `size` is that of its group, and those of the groups `around` it stand before.
-
         What is read of a row is off its value by less than `GRID_ERROR`, and so is a mean.
         """
         if value is None:

@@ -6,8 +6,8 @@ some r_m near r, which is far better known than alpha and beta if y follows x; r
 rows that are independent but not alike the truth is the correlation of the rows' average law.
 
 Kendall's tau is found by bets on the taus of disjoint blocks. It needs no declared range, and no
-nuisance. Symbols: tau = E sign(X - X') sign(Y - Y') of two independent rows, ties counting 0 (tau-a); n alike
-rows; B blocks, R public partitions.
+nuisance. Symbols: tau = E sign(X - X') sign(Y - Y') of two independent rows, ties counting 0
+(tau-a); n alike rows; B blocks, R public partitions.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Sums of units: means of rows that are not independent or not alike, ratios, differences of groups.
+"""Sums of units: means of rows that are not independent or not alike; ratios; differences.
 
 Differences of two groups whose rows come in units (patients of sampled sites, visits of users) have
 two truths. *Between groups*: the ratio of expected sums in one group minus that in the other, by
