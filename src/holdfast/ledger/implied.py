@@ -43,9 +43,8 @@ from holdfast.ledger.subjects import (
 )
 from holdfast.ledger.transcript import Transcript
 from holdfast.question import build
-from holdfast.question.expression import Expression, Op
+from holdfast.question.expression import Expression, Op, text_of
 from holdfast.question.row import RowValue, row_value
-from holdfast.question.text import text_of
 from holdfast.statistics.bind import asked_again
 from holdfast.statistics.derived import Difference, Joined, Paired, Total, as_counted
 from holdfast.statistics.description import DescribedQuestion, described, event_text, truth_of

@@ -21,9 +21,9 @@ from holdfast.question.expression import (
     Op,
     Operation,
     column_names,
+    text_of,
 )
 from holdfast.question.row import RowValue, may_be_missing, row_value
-from holdfast.question.text import text_of
 from holdfast.statistics.derived import Conditional, Difference, Paired, Total, as_counted
 from holdfast.statistics.description import DescribedParts, DescribedQuestion
 from holdfast.statistics.entry import Bound
