@@ -31,6 +31,7 @@ from holdfast.question.expression import Expression, Op
 from holdfast.statistics.bits import Prior
 from holdfast.statistics.entry import Bound
 from holdfast.statistics.labelled import Labelled
+from holdfast.theory.base import bets
 from holdfast.theory.transfer import likelihood_cover as shift_composition
 
 if TYPE_CHECKING:
@@ -181,6 +182,11 @@ normal_half, normal_rate_of = normal._half, normal._rate_of
 def database_of(sample: DuckDBSample) -> Any:
     """The connection that a DuckDB table is read by."""
     return cast(Any, sample._relation)._con
+
+
+def bracket(*given: Any) -> tuple[float, float]:
+    """The narrower bracket of where capital falls below a level."""
+    return bets._bracket(*given)
 
 
 def shift_plan(a: int, t: float, k: int, log_beta: float) -> Any:

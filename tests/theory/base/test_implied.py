@@ -213,6 +213,13 @@ def test_chains_of_true_gates_are_true(means: list[int], data: st.DataObject) ->
         assert margin is None or means[better] > means[worse] + margin
 
 
+def test_of_two_gates_of_one_pair_the_larger_margin_counts() -> None:
+    for margins in ((0.5, 0.125), (0.125, 0.5)):
+        gates = ShownGates.of([("a", "b", margin) for margin in margins])
+        assert gates.margin("a", "b") == Fraction(1, 2)
+        assert gates.shows("a", "b", 0.5)
+
+
 def test_a_chain_adds_its_margins() -> None:
     gates = ShownGates.of([("a", "b", 0.5), ("b", "c", -0.25), ("a", "c", 0.125), ("c", "d", 0)])
     assert gates.margin("a", "c") == Fraction(1, 4)
