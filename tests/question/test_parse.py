@@ -250,7 +250,8 @@ def test_texts_that_are_the_same_word_by_word(text: str, other: str, alike: bool
 def test_columns_named_like_a_word_of_questions_are_told_to_stand_in_quotes(text: str) -> None:
     name = "case" if text == "case" else "when"
     with pytest.raises(InvalidQuestion, match=f'write the column in double quotes: "{name}"'):
-        row(text, Schema({each: ColumnType.FLOAT for each in ("when", "case", "delay")}))
+        row(text, Schema(dict.fromkeys(("when", "case", "delay"), ColumnType.FLOAT)))
+
 
 def test_capitals_matter_only_where_they_must() -> None:
     schema = Schema(

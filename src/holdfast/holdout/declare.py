@@ -282,7 +282,8 @@ def schema_learnt_from(
     """The schema with what training rows say of columns of which nothing was declared.
 
     Of `public` columns, and of numbers of rows, nothing is measured; with `family`, what is and
-    what it is cut by are proposed, unless somebody said so. Refused where declared ranges leave out most of the rows.
+    what it is cut by are proposed, unless somebody said so. Refused where declared ranges leave
+    out most of the rows.
     """
     require_ranges_fit(training, declared.bounds)
     text = [name for name, kind in declared.types.items() if kind is ColumnType.TEXT]
