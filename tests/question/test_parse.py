@@ -9,10 +9,9 @@ from hypothesis import given, settings, strategies as st
 
 from holdfast.errors import InvalidQuestion
 from holdfast.question import ColumnType, Schema, row_value
-from holdfast.question.expression import Column, Expression, subtrees
+from holdfast.question.expression import Column, Expression, identifier, subtrees, text_of
 from holdfast.question.parse import parse_row, reads_alike
 from holdfast.question.row import RowValue
-from holdfast.question.text import identifier, text_of
 from holdfast.statistics.bind import bind
 from holdfast.statistics.entry import Table
 from tests.question.interpreter import COLUMNS, conditions, evaluate, numbers

@@ -14,8 +14,16 @@ from holdfast import require
 from holdfast.data.design import ANY_GROUP, DesignValue
 from holdfast.errors import InvalidQuestion
 from holdfast.question import build
-from holdfast.question.expression import Column, ColumnType, Expression, Op, ValueKind
-from holdfast.question.text import identifier, numeral, text_of
+from holdfast.question.expression import (
+    Column,
+    ColumnType,
+    Expression,
+    Op,
+    ValueKind,
+    identifier,
+    numeral,
+    text_of,
+)
 from holdfast.statistics.bind import TABLES, bind
 from holdfast.statistics.entry import MOST_WHOLE, Bound, Call, Table, TableCall, number_of
 from holdfast.statistics.vectors import coordinates, vector_text
