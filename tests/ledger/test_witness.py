@@ -14,9 +14,9 @@ import pytest
 from examples.witness import Notes, server
 
 from holdfast.errors import InvalidArgument, LedgerTampered, LedgerUnavailable
-from holdfast.ledger import git as git_module, witness as module
 from holdfast.ledger.audit import audit
 from holdfast.ledger.backup import backup, restore
+from holdfast.ledger.git import Repository
 from holdfast.ledger.store import home_of
 from holdfast.ledger.witness import TOKEN, WITNESS, OutsideWitness, Witness, outside_witness
 from tests.ledger.started import opened, started
@@ -202,19 +202,23 @@ def test_a_lost_race_is_run_again(
     A folder has a file for each ledger, and is written under the ledger's lock.
     """
     place.witness().note(4, HASH)
-    kind = git_module.Repository if place.address.startswith("git:") else module._WebWitness
-    name = "push" if place.address.startswith("git:") else "_reply"
-    plain, races = getattr(kind, name), []
+    owner: type = Repository if place.address.startswith("git:") else Notes
+    name = "push" if owner is Repository else "do_PUT"
+    plain, races = getattr(owner, name), []
 
-    def overtaken(self: object, *words: object) -> object:
-        if name == "push" or words[0] == "PUT":
-            monkeypatch.setattr(kind, name, plain)
-            place.witness(OTHER).note(3, HASH)
-            place.witness().note(newer, HASH)
-            races.append(newer)
-        return plain(self, *words)
+    def overtaken(self: object, *words: object) -> None:
+        monkeypatch.setattr(owner, name, plain)
+        races.append(newer)
+        others = threading.Thread(target=overtake)
+        others.start()
+        others.join()
+        plain(self, *words)
 
-    monkeypatch.setattr(kind, name, overtaken)
+    def overtake() -> None:
+        place.witness(OTHER).note(3, HASH)
+        place.witness().note(newer, HASH)
+
+    monkeypatch.setattr(owner, name, overtaken)
     place.witness().note(7, HASH)
     assert races == [newer]
     assert place.witness().seen() == (max(newer, 7), HASH)

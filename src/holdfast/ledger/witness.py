@@ -51,7 +51,7 @@ _TRIES = 20  # of a note that others are quicker with
 _PATIENCE = 30.0  # seconds for one request
 _MOST = 4096  # bytes of an answer
 
-Newest = tuple[int, str]  # number and hash of an entry
+_Newest = tuple[int, str]  # number and hash of an entry
 
 
 class OutsideWitness(Protocol):
@@ -60,7 +60,7 @@ class OutsideWitness(Protocol):
     def note(self, seq: int, hashed: str, *, restored: bool = False) -> None:
         """Remember the newest entry, durably; only of a restored ledger an earlier one."""
 
-    def seen(self) -> Newest | None:
+    def seen(self) -> _Newest | None:
         """Number and hash of the newest entry that was noted; None if the ledger is new to it."""
 
 
@@ -85,7 +85,7 @@ class Witness:
         except OSError:
             pass
 
-    def seen(self) -> Newest | None:
+    def seen(self) -> _Newest | None:
         """Number and hash of the newest entry that was noted."""
         try:
             handle = open_here(self.path, os.O_RDONLY)
@@ -125,7 +125,7 @@ class _FolderWitness:
         except OSError as error:
             raise _out_of_reach(self.path, error) from error
 
-    def seen(self) -> Newest | None:
+    def seen(self) -> _Newest | None:
         try:
             content = read_here(self.path)
         except FileNotFoundError as error:
@@ -163,11 +163,11 @@ class _BranchWitness:
                 return
         raise _out_of_reach(self.address, "others were quicker every time")
 
-    def seen(self) -> Newest | None:
+    def seen(self) -> _Newest | None:
         with closing(self._repository()) as repository:
             return self._newest(repository)[1]
 
-    def _newest(self, repository: Repository) -> tuple[str | None, Newest | None]:
+    def _newest(self, repository: Repository) -> tuple[str | None, _Newest | None]:
         commit = repository.fetch()
         blob = None if commit is None else repository.files(commit).get(self.first)
         if blob is None:
@@ -233,10 +233,10 @@ class _WebWitness:
                 raise _out_of_reach(self.address, f"PUT is answered by {status}")
         raise _out_of_reach(self.address, "others were quicker every time")
 
-    def seen(self) -> Newest | None:
+    def seen(self) -> _Newest | None:
         return self._newest()[1]
 
-    def _newest(self) -> tuple[str | None, Newest | None]:
+    def _newest(self) -> tuple[str | None, _Newest | None]:
         status, tag, content = self._reply("GET")
         if status == HTTPStatus.NOT_FOUND:
             return None, None
@@ -274,7 +274,7 @@ class _WebWitness:
         return build_opener(_NoRedirects)
 
 
-def _goes_back(newest: Newest | None, seq: int) -> bool:
+def _goes_back(newest: _Newest | None, seq: int) -> bool:
     return newest is not None and newest[0] > seq
 
 
@@ -283,7 +283,7 @@ def _line(seq: int, hashed: str) -> bytes:
     return b"%s %08x\n" % (content, zlib.crc32(content))
 
 
-def _read(line: bytes) -> Newest | None:
+def _read(line: bytes) -> _Newest | None:
     """What a line says; None if it is none that was written."""
     match = _TEXT.fullmatch(line)
     if match is None or int(match[4], 16) != zlib.crc32(match[1]):
@@ -291,7 +291,7 @@ def _read(line: bytes) -> Newest | None:
     return int(match[2]), match[3].decode()
 
 
-def _undamaged(place: object, newest: Newest | None) -> Newest:
+def _undamaged(place: object, newest: _Newest | None) -> _Newest:
     if newest is None:
         raise LedgerTampered(
             f"the witness's note {str(place)!r} is damaged, so that nobody knows whether entries "
