@@ -102,7 +102,7 @@ def test_half_a_request_is_no_failure(
             "client": ("127.0.0.1", 1),
             "state": {},
         }
-        await client.app(scope, receive, send)  # type: ignore[arg-type]
+        await client.app(scope, receive, send)
 
     with caplog.at_level(logging.INFO, logger="holdfast"):
         asyncio.run(send_half({"type": "http.disconnect"}))

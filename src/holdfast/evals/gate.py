@@ -181,6 +181,7 @@ class EvalGate:
         differing: float | None = None,
         expect: float | None = None,
         skip_below: float | None = None,
+        grades: bool = False,
         why: str | None = None,
         asked_by: str | None = None,
         request_key: str | None = None,
@@ -197,6 +198,9 @@ class EvalGate:
         It is forecast by the development scores of both, of all items, and by `expect`, how likely
         you think it is to be shown. With `skip_below` (0.02, say) one whose forecast is lower is
         not tried: it costs nothing, and is none of the candidates.
+
+        With `grades` *shown* comes with an adjusted p (`Verdict.adjusted`), the largest so far, for
+        up to 1.9 nats more.
         """
         margin, scorer = _margin(min_gain, no_worse_than), self._scorer(score)
         against = self.opponent(incumbent, scorer)
@@ -220,6 +224,7 @@ class EvalGate:
             at_least=least,
             differing=differing,
             **forecast,
+            grades=grades,
             why=why or f"{candidate} against {against}",
             asked_by=asked_by,
             request_key=request_key,
@@ -244,6 +249,7 @@ class EvalGate:
             tried=answer.recorded.status != "not tried",
             forecast=answer.forecast,
             level=answer.level,
+            adjusted=answer.adjusted,
             next_gain=None if dev is None else self._next_gain(scorer, dev.differing),
         )
 
@@ -326,6 +332,7 @@ class EvalGate:
         differing: float | None = None,
         expect: float | None = None,
         skip_below: float | None = None,
+        grades: bool = False,
     ) -> Verdict:
         """Compare a candidate with the incumbent, and put it in its place if it is shown."""
         verdict = self.compare(
@@ -336,6 +343,7 @@ class EvalGate:
             differing=differing,
             expect=expect,
             skip_below=skip_below,
+            grades=grades,
         )
         if verdict.promote:
             self.promote_shown(verdict)

@@ -11,7 +11,7 @@ from holdfast.ledger.entries import verdict_of
 from holdfast.ledger.limits import plain_interval
 from holdfast.mechanisms.described import DESCRIBED
 from holdfast.statistics.description import method_of, truth_of
-from holdfast.wording import among_rows, nth_candidate
+from holdfast.wording import adjusted_text, among_rows, nth_candidate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -280,7 +280,7 @@ class Answer(float):
             self.more,
             self._known,
             None if self.forecast is None else self._forecast_text,
-            None if self.adjusted is None else f"adjusted at most {self.adjusted:.3g}",
+            None if self.adjusted is None else adjusted_text(self.adjusted),
             _TIGHTER if recorded.wants_tighter_range else None,
             recorded.outlook,
             self.advice,
