@@ -34,11 +34,11 @@ from holdfast.ledger.subjects import (
     is_everything,
     is_share,
     junction_of,
-    level_of,
     mean_of,
     mean_within,
     partitions_of,
-    plain,
+    quantile_level_of,
+    statistic_of,
     threshold_of,
 )
 from holdfast.ledger.transcript import Transcript
@@ -281,7 +281,7 @@ class Implications:
 
         Only if it is `chained` are all looks read, for differences that follow from others.
         """
-        question = plain(question)
+        question = statistic_of(question)
         trial = self.ground is not None and self.ground.arms is not None
         form = self._with_rule(question.text) if trial else None
         if form is not None and truth_of(form.rule) is not None:
@@ -326,7 +326,7 @@ class Implications:
 
     def _thresholds(self, question: Bound, released: ReleasedLooks) -> Iterator[_Source]:
         """Rule 4: from shares above other constants, and from quantiles, of the same value."""
-        own = threshold_of(question) or level_of(question)
+        own = threshold_of(question) or quantile_level_of(question)
         if own is None:
             return
         told = [
@@ -345,7 +345,7 @@ class Implications:
         key = look.question, look.interval
         if key not in self._above:
             asked = self._asked(look.question)
-            about = None if asked is None else threshold_of(asked) or level_of(asked)
+            about = None if asked is None else threshold_of(asked) or quantile_level_of(asked)
             shares = {} if about is None else about.shares(look.interval)
             self._above[key] = "" if about is None else about.subject, tuple(shares.items())
         own, told = self._above[key]
@@ -410,7 +410,7 @@ class Implications:
         """What the text of a look asks for; None where nobody can say."""
         if text not in self._read:
             try:
-                self._read[text] = plain(asked_again(text, self.table()))
+                self._read[text] = statistic_of(asked_again(text, self.table()))
             except HoldfastError:
                 self._read[text] = None
         return self._read[text]

@@ -46,17 +46,17 @@ __all__ = [
     "is_everything",
     "is_share",
     "junction_of",
-    "level_of",
     "mean_of",
     "mean_within",
     "partitions_of",
-    "plain",
+    "quantile_level_of",
+    "statistic_of",
     "subjects_of",
     "threshold_of",
 ]
 
 
-def plain(question: Bound) -> Bound:
+def statistic_of(question: Bound) -> Bound:
     """The statistic without its rules."""
     if isinstance(question, DescribedQuestion | DescribedParts):
         return question.question
@@ -170,7 +170,7 @@ def threshold_of(question: Bound) -> _Threshold | None:
     return None
 
 
-def level_of(question: Bound) -> _Level | None:
+def quantile_level_of(question: Bound) -> _Level | None:
     """The value and the level that a quantile is about, where every row has the value."""
     if not isinstance(question, Quantile) or question.value.known != build.TRUE:
         return None
@@ -293,9 +293,9 @@ def _among(inside: Expression | None) -> str:
 
 def subjects_of(question: Bound) -> tuple[str, ...]:
     """The subjects of a question: looks at it are found by them for others that follow from it."""
-    question = plain(question)
+    question = statistic_of(question)
     value, junction, mean = (
-        threshold_of(question) or level_of(question),
+        threshold_of(question) or quantile_level_of(question),
         junction_of(question),
         mean_within(question),
     )
