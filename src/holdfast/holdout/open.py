@@ -17,7 +17,7 @@ from holdfast.data.fingerprint import fingerprint
 from holdfast.data.keys import key_order
 from holdfast.data.learning import implausible_scales, learnt_from
 from holdfast.data.overlap import RowContents
-from holdfast.data.randomised import randomised_of
+from holdfast.data.randomised import Randomised, randomised_of
 from holdfast.data.sample import Sample
 from holdfast.data.sampling import (
     Clustered,
@@ -155,7 +155,8 @@ def open(
       that their groups have known sizes, and every promise is for the design as it is;
     * `randomised`: how the two values of the column `arm` were drawn in a trial: "coins", a fair
       coin for each row, or "shuffled" inside each value of the columns `within`; described effects
-      of the arm are then average effects in these rows, whatever else is true of them;
+      of the arm are then average effects in these rows, whatever else is true of them. The names
+      of both arms are public;
     * `described`: how questions are answered that are text over the table's own columns: "exact"
       (default), with an interval that pays for their length, any number of them; "rounded", which
       leaves more for all others; or "off", like all others (always if `private`, and the default if
@@ -410,8 +411,9 @@ def _opening(
         if before is None
         else (before.schema, before.terms.looked_up)
     )
+    drawn = randomised_of(sample, declared.randomised, declared.arm, declared.within)
     if before is None:
-        schema = schema.with_family(**request.families)
+        schema = _with_arms(schema, drawn).with_family(**request.families)
     if training is not None:
         known = {*(declared.public or ()), *(() if declared.key is None else (declared.key,))}
         describes = declared.describing(_describing(request))[0] != "off"
@@ -420,7 +422,6 @@ def _opening(
     sampling = measured(declared.sampling or Independent(), sample)
     design = design_of(sample, declared.design or (), sampling)
     _require_public(sample, declared)
-    drawn = randomised_of(sample, declared.randomised, declared.arm, declared.within)
     wanted = declared.terms(sample.n, sampling, design, _describing(request), drawn, looked_up)
     kind, why = _choice(request, wanted)
     planned = planned_for(kind, wanted, request.options, schema)
@@ -469,6 +470,22 @@ def _with_missing(
     nullable = dict.fromkeys([*missing, *(each for each in in_training if each not in declared)])
     looked_up = (0, 0) if request.private else (len(searched), len(told))
     return _declared(sample.types, request.schema, nullable), looked_up
+
+
+def _with_arms(schema: Schema, drawn: Randomised | None) -> Schema:
+    """The schema with the two arms of a trial, which its declaration makes public."""
+    if drawn is None or schema.types[drawn.arm] is ColumnType.BOOLEAN:
+        return schema
+    arms = drawn.arms.members(drawn.arm)
+    named = schema.values.get(drawn.arm)
+    if named is None:
+        return schema.declare({drawn.arm: {"values": arms}})
+    if not set(arms) <= set(named):
+        raise InvalidArgument(
+            f"the values of {drawn.arm!r} are declared to be {listed(named)}, and the arms of the "
+            f"trial are {listed(arms)}; declare these, or leave them out."
+        )
+    return schema
 
 
 def _declared(types: Mapping[str, ColumnType], written: Any, with_missing: Iterable[str]) -> Schema:
@@ -669,6 +686,11 @@ def _comparable(
         stored = opening.schema
         nullable = [name for name, never in stored.never_null.items() if not never]
         again = _declared(stored.types, request.schema, nullable).with_family(**request.families)
+        if drawn is not None and drawn.arm not in again.values:  # need not be named
+            values = {name: each for name, each in stored.values.items() if name != drawn.arm}
+            ends = {name: each for name, each in stored.bounds.items() if name != drawn.arm}
+            kept = stored.bounds if drawn.arm in again.bounds else ends
+            stored = replace(stored, values=values, bounds=kept)
         # Who declares what was learnt says the same; who leaves it out, too.
         named = {*again.values, *again.bounds}
         stored = replace(stored, learnt=tuple(each for each in stored.learnt if each not in named))
