@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from holdfast.cli.commands import Json, Verbose, app, read_number, show_json
+from holdfast.cli.commands import Json, Verbose, Whole, app, read_number, show_json
 from holdfast.cli.elsewhere import (
     accepted_cost,
     again,
@@ -85,6 +85,7 @@ def ask(
     data: Data = None,
     table: TableName = None,
     verbose: Verbose = False,
+    whole: Whole = False,
     as_json: Json = False,
     **options: Any,
 ) -> None:
@@ -96,7 +97,7 @@ def ask(
         return
     holdout = with_rows(name, data, table, train, guesser)
     reply = holdout.ask(worded, **options, **accepted_cost(accept_cost))
-    _show(name, reply, as_json, verbose)
+    _show(name, reply, as_json, verbose, whole=whole)
     _end_as_judged(reply)
 
 
@@ -118,6 +119,7 @@ def check(
     data: Data = None,
     table: TableName = None,
     verbose: Verbose = False,
+    whole: Whole = False,
     as_json: Json = False,
     **options: Any,
 ) -> None:
@@ -140,7 +142,7 @@ def check(
         return
     accepted = accepted_cost(accept_cost)
     reply = with_rows(name, data, table).check(worded, **options, **accepted)
-    _show(name, reply, as_json, verbose)
+    _show(name, reply, as_json, verbose, whole=whole)
     _end_as_judged(reply)
 
 
@@ -316,13 +318,23 @@ def _show_cost(
     typer.echo("\nNext: the same without --dry-run, to ask it.")
 
 
-def _show(name: str, reply: Answer | Groups | Distribution, as_json: bool, verbose: bool) -> None:
+def _show(
+    name: str,
+    reply: Answer | Groups | Distribution,
+    as_json: bool,
+    verbose: bool,
+    *,
+    whole: bool = False,
+) -> None:
     from holdfast.holdout.answer import Answer
 
     if as_json:
         show_json(reply.to_dict() if isinstance(reply, Answer) else reply.to_dicts())
         return
-    typer.echo(f"{reply.name}\n  {reply}" if isinstance(reply, Answer) else str(reply))
+    if isinstance(reply, Answer):
+        typer.echo(f"{reply.name}\n  {reply}")
+    else:
+        typer.echo(reply.to_text(whole=whole))
     _show_details(reply, verbose)
     typer.echo(f"\nNext: holdfast budget {again(name)}")
 

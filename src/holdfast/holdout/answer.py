@@ -317,7 +317,10 @@ class Answer(float):
         """What is left of what it was taken from; of text questions there is no end."""
         recorded = self.recorded
         if recorded.request.verb == "gate":
-            is_counted = recorded.is_gate and not self.is_free
+            # One that a description settles is none of the candidates.
+            claims = (each.claim is not None for each in self.parts)
+            tried = recorded.look is not None or any(claims)
+            is_counted = recorded.is_gate and tried and not self.is_free
             left = self.left
             return nth_candidate(left.account.gates, left.candidates_left) if is_counted else None
         if recorded.member is not None:

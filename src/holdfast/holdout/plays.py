@@ -290,6 +290,9 @@ class _Call:
             # A claim of one side, and one that no look was put for, is about its bound, too.
             if request.side is not None or not taken.looks:
                 same = line.status == facts["status"] and line.claims_as(request)
+            # An answer that settled one side is told as an answer to whoever asks.
+            folded = look is not None and look.bits is not None and line.request.side is not None
+            same = same and (request.side is not None or not folded)
             if same and alike(list(line.interval), facts["interval"]):
                 return self._there(place, line, repeated=True)
         number = next(numbers)

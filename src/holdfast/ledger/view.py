@@ -22,7 +22,7 @@ from holdfast.question.columns import Schema
 from holdfast.statistics.bind import short_name
 from holdfast.statistics.description import method_of
 from holdfast.theory.base.intervals import Interval
-from holdfast.wording import adjusted_text, missing_rows, percent, plural, status_text
+from holdfast.wording import adjusted_text, folded, missing_rows, percent, plural, status_text
 
 if TYPE_CHECKING:
     import polars as pl
@@ -58,6 +58,7 @@ LINE_COLUMNS = {
     "receipt": "String",
 }
 _UNFINISHED = "unfinished"
+_WHOLE = "to_polars(), to_text(); at the shell --all, --json or --output FILE"
 
 
 def _place(line: Recorded) -> float:
@@ -152,22 +153,26 @@ class LedgerView:
         with require.installed("pandas frames", "data"):
             return self.to_polars(parts=parts).to_pandas()
 
-    def to_text(self, *, parts: bool = False) -> str:
-        """The table as text; with `parts`, each line's parts below it."""
+    def to_text(self, *, parts: bool = False, whole: bool = True) -> str:
+        """The table as text; with `parts`, each line's parts below it.
+
+        If it is long, and not wanted `whole`, its first and last lines.
+        """
         if not self.lines:
             return "Ledger: no question has been asked yet."
         head = f"{'status':<15}{'value':>11}  {'interval':<26} {'bits':>5} {'rows':>9}"
-        rows = [f"{'':>4}  {head}  question"]
+        rows: list[str] = []
         for line in self.lines:
             number = "-" if line.number is None else line.number
             rows.append(self._row(number, line, f"  ({line.why})" if line.why else ""))
             if parts:
                 looks = self.parts(line)
                 rows.extend(self._row("", part, f"  (look {part.look})") for part in looks)
-        return "\n".join([*rows, self.together])
+        shown = rows if whole else folded(rows, _WHOLE)
+        return "\n".join([f"{'':>4}  {head}  question", *shown, self.together])
 
     def __str__(self) -> str:
-        return self.to_text()
+        return self.to_text(whole=False)
 
     __repr__ = __str__
 
