@@ -93,7 +93,9 @@ def ask(
     worded = _worded(question, by, options)
     _require_sent(options, {"--train": train, "--guesser": guesser})
     if dry_run:
-        _show_cost(served(name) or resumed(name, train, guesser), worded, as_json, options)
+        _show_cost(
+            served(name) or resumed(name, train, guesser), worded, as_json, options, verbose=verbose
+        )
         return
     holdout = with_rows(name, data, table, train, guesser)
     reply = holdout.ask(worded, **options, **accepted_cost(accept_cost))
@@ -138,7 +140,7 @@ def check(
     options["guess"] = read_number("guess", guess) if guess_from is None else guess_from
     _require_sent(options, {"--guess-from": guess_from})
     if dry_run:
-        _show_cost(served(name) or resumed(name), worded, as_json, options)
+        _show_cost(served(name) or resumed(name), worded, as_json, options, verbose=verbose)
         return
     accepted = accepted_cost(accept_cost)
     reply = with_rows(name, data, table).check(worded, **options, **accepted)
@@ -284,7 +286,8 @@ def gate(
         raise InvalidArgument("gate takes one of --at-least and --at-most, such as --at-least 0.")
     _require_sent(options, {})
     if dry_run:
-        _show_cost(served(name) or resumed(name), worded, as_json, options, gate=True)
+        there = served(name) or resumed(name)
+        _show_cost(there, worded, as_json, options, verbose=verbose, gate=True)
         return
     answer = with_rows(name, data, table).gate(worded, **options)
     _show(name, answer, as_json, verbose)
@@ -307,14 +310,21 @@ def _require_sent(options: dict[str, Any], files: dict[str, object]) -> None:
 
 
 def _show_cost(
-    holdout: Any, worded: Any, as_json: bool, options: dict[str, Any], **claim: Any
+    holdout: Any,
+    worded: Any,
+    as_json: bool,
+    options: dict[str, Any],
+    *,
+    verbose: bool,
+    **claim: Any,
 ) -> None:
     priced = {name: value for name, value in options.items() if name in _PRICED}
     cost = holdout.cost(worded, **priced, **claim)
     if as_json:
         show_json(cost.to_dict())
         return
-    typer.echo(f"{cost}\n  now {holdout.budget.remaining}")
+    details = f"\n  {cost.details}" if verbose else ""
+    typer.echo(f"{cost}{details}\n  now {holdout.budget.remaining}")
     typer.echo("\nNext: the same without --dry-run, to ask it.")
 
 

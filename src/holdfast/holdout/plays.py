@@ -25,6 +25,7 @@ from holdfast.holdout.request import (
     claimed,
     plays_of,
     values_to_declare,
+    values_to_fill_in,
     wishes_for,
 )
 from holdfast.ledger.chain import now
@@ -335,6 +336,8 @@ class _Call:
         answer = Answer(line, more, repeated=taken.repeated, parts=taken.looks)
         alone = len(self.questions) == 1
         advice = values_to_declare(self.desk, line.question, line.bits) if alone else None
+        if advice is None and alone and line.value is not None:
+            advice = values_to_fill_in(line.rows, line.missing)
         if advice is None and line.outlook is not None and self.desk.train is not None:
             advice = "the training rows could forecast this: gate it (expect=)"
         name = short_name(line.question, self.desk.table.schema)

@@ -252,15 +252,21 @@ _REASONS = {
 def _promise(kind: MechanismKind, terms: Terms) -> str:
     if not terms.simultaneous:
         return f"No promise: {kind.promises}"
-    by = [f"{kind.promises}; {kind.theorem}"] if kind.theorem else []
-    described = (
-        ["for described questions Theorem O; described_log_level"] if terms.describes else []
-    )
     return (
         f"Promise: with probability {percent(terms.confidence_level)} every interval below "
-        "contains the truth, all together, however the questions were chosen "
-        f"({'; '.join([*by, *described])})."
+        "contains the truth, all together, however the questions were chosen."
     )
+
+
+def _theory(kind: MechanismKind, terms: Terms) -> list[str]:
+    """What the promise rests on, and how its failure probability is parted."""
+    by = [f"{kind.promises} ({kind.theorem})"] if kind.theorem else []
+    if terms.describes:
+        by.append("for text questions Theorem O (described_log_level)")
+    return [
+        *([f"By {'; '.join(by)}."] if by and terms.simultaneous else []),
+        *([f"Failure probability: {terms.parted}."] if terms.is_parted else []),
+    ]
 
 
 class Explanation(str):
@@ -286,7 +292,6 @@ def explanation(transcript: Transcript) -> Explanation:
         f"{terms.width}, opened {opening.at}.",
         _promise(kind, terms),
         f"Assumed: {terms.assumption}.",
-        *([f"Failure probability: {terms.parted}."] if terms.is_parted else []),
         f"Answered by {kind.name}: {kind.summary}",
         *([f"Chosen: {opening.mechanism['why']}."] if "why" in opening.mechanism else []),
         *([f"{opening.mechanism['told']}."] if "told" in opening.mechanism else []),
@@ -301,7 +306,7 @@ def explanation(transcript: Transcript) -> Explanation:
     ]
     view = view_of(transcript, "")
     for line in view:
-        lines += _explained(line, view.parts(line), kind)
+        lines += _explained(line, view.parts(line), kind, view.schema)
     for each in transcript.abandoned:
         lines.append(
             f"      {each.offer.question} was never answered (it could not be read again, or not "
@@ -316,16 +321,18 @@ def explanation(transcript: Transcript) -> Explanation:
     if closed is not None:
         for_what = "everything" if closed.retired else "everything but text questions"
         lines.append(f"      Closed at {closed.at} for {for_what}: {closed.why}")
-    lines.append("")
+    lines += ["", *_theory(kind, terms)]
     lines.append(f"Leakage in all: {transcript.committed.nats:.6g} nats.")
     return Explanation("\n".join(lines))
 
 
-def _explained(line: Recorded, parts: Sequence[Recorded], kind: MechanismKind) -> list[str]:
+def _explained(
+    line: Recorded, parts: Sequence[Recorded], kind: MechanismKind, schema: Schema
+) -> list[str]:
     """Explanation of a line's interval: by a look at the data, or from those that are its parts."""
     number = "   -" if line.number is None else f"{line.number:>4}"
     verdict = f"{line.verdict}: " if line.verdict else ""
-    lines = [f"{number}. {verdict}{line.question} {_result(line)}"]
+    lines = [f"{number}. {verdict}{short_name(line.question, schema)} {_result(line)}"]
     if line.look is not None:
         return [*lines, *_looked(line, line.status, kind, "      ")]
     if line.known or line.contradict:
@@ -342,7 +349,8 @@ def _explained(line: Recorded, parts: Sequence[Recorded], kind: MechanismKind) -
         f"{beside}; they add {line.charge:.5g} nats"
     )
     for part in parts:
-        lines.append(f"      look {part.look}: {part.question} {_result(part)}")
+        name = short_name(part.question, schema)
+        lines.append(f"      look {part.look}: {name} {_result(part)}")
         lines += _looked(part, part.status, kind, "        ")
     return lines
 
@@ -354,22 +362,20 @@ def _result(recorded: Recorded) -> str:
 
 
 def _looked(look: Recorded, status: str, kind: MechanismKind, indent: str) -> list[str]:
+    leaked = f"{look.leaked:.5g} nats had leaked, this answer adds {look.charge:.5g}"
     if look.rule is not None:
         theorem = "Theorem O" if look.mechanism == DESCRIBED.name else "Theorem O'"
         return [
-            f"{indent}{status}; {theorem}: {look.length}, so {method_of(look.rule)}; for questions "
-            f"without a description {look.leaked:.5g} nats had leaked, this answer adds "
-            f"{look.charge:.5g}"
+            f"{indent}{status}; by {look.rule.method}",
+            f"{indent}details: {theorem}: {look.length}, so {method_of(look.rule)}; for questions "
+            f"without a description {leaked}",
         ]
     reason = _REVEALED if look.mechanism == REVEAL else _REASONS.get(status, kind.name)
     if look.member is not None:
         reason = f"Theorem S: {look.member} is told, with the cell of its score, and no other"
     if look.alike is not None:
         reason += ", of rows that are alike" if look.alike else ", whether rows are alike or not"
-    lines = [
-        f"{indent}{status}; {reason}; {look.leaked:.5g} nats had leaked, this answer adds "
-        f"{look.charge:.5g}"
-    ]
+    lines = [f"{indent}{status}; {reason}", f"{indent}details: {leaked}"]
     if look.variance is not None:
         lines.append(f"{indent}narrower, since {look.variance}")
     return lines
