@@ -17,7 +17,7 @@ from holdfast.data.fingerprint import fingerprint
 from holdfast.data.keys import key_order
 from holdfast.data.learning import implausible_scales, learnt_from
 from holdfast.data.overlap import RowContents
-from holdfast.data.randomised import Randomised, randomised_of
+from holdfast.data.randomised import randomised_of
 from holdfast.data.sample import Sample
 from holdfast.data.sampling import (
     Clustered,
@@ -32,11 +32,15 @@ from holdfast.data.values import columns_with_missing
 from holdfast.errors import ImplausibleScale, InvalidArgument, SecondLedger
 from holdfast.guessers.guesser import guessers_of
 from holdfast.holdout.batch import require_claims
-from holdfast.holdout.declare import ADDED_LATER, cost_of_declaring, declare_more
+from holdfast.holdout.declare import (
+    ADDED_LATER,
+    cost_of_declaring,
+    declare_more,
+    schema_learnt_from,
+)
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.guess import other_rows, require_others, training_rows
 from holdfast.holdout.holdout import TIMEOUT, Holdout
-from holdfast.holdout.learnt import schema_learnt_from
 from holdfast.holdout.options import OpenOptions, takes
 from holdfast.holdout.planned_width import planned_for
 from holdfast.ledger.backend import LedgerHome
@@ -413,7 +417,8 @@ def _opening(
     )
     drawn = randomised_of(sample, declared.randomised, declared.arm, declared.within)
     if before is None:
-        schema = _with_arms(schema, drawn).with_family(**request.families)
+        schema = schema if drawn is None else drawn.named_in(schema)
+        schema = schema.with_family(**request.families)
     if training is not None:
         known = {*(declared.public or ()), *(() if declared.key is None else (declared.key,))}
         describes = declared.describing(_describing(request))[0] != "off"
@@ -470,22 +475,6 @@ def _with_missing(
     nullable = dict.fromkeys([*missing, *(each for each in in_training if each not in declared)])
     looked_up = (0, 0) if request.private else (len(searched), len(told))
     return _declared(sample.types, request.schema, nullable), looked_up
-
-
-def _with_arms(schema: Schema, drawn: Randomised | None) -> Schema:
-    """The schema with the two arms of a trial, which its declaration makes public."""
-    if drawn is None or schema.types[drawn.arm] is ColumnType.BOOLEAN:
-        return schema
-    arms = drawn.arms.members(drawn.arm)
-    named = schema.values.get(drawn.arm)
-    if named is None:
-        return schema.declare({drawn.arm: {"values": arms}})
-    if not set(arms) <= set(named):
-        raise InvalidArgument(
-            f"the values of {drawn.arm!r} are declared to be {listed(named)}, and the arms of the "
-            f"trial are {listed(arms)}; declare these, or leave them out."
-        )
-    return schema
 
 
 def _declared(types: Mapping[str, ColumnType], written: Any, with_missing: Iterable[str]) -> Schema:

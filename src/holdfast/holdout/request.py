@@ -152,7 +152,7 @@ def values_to_fill_in(rows: tuple[int, int] | None, missing: tuple[int, int]) ->
     if rows is None or missing[0] == 0:
         return None
     ratio = math.sqrt(rows[1] / (rows[1] + missing[0]))
-    if ratio > _WORTH_SAYING:
+    if ratio > _WORTH_FILLING:
         return None
     gain = "half as wide or less" if ratio <= _HALF else f"about {_less(ratio)}"
     return f"fewer rows are known: with the {missing[0]:,} missing values it would be {gain}"
@@ -162,7 +162,7 @@ def _less(ratio: float) -> str:
     return f"{100.0 * (1.0 - ratio):.0f} % narrower"
 
 
-_LN2, _WORTH_SAYING, _HALF = math.log(2.0), 0.95, 0.52
+_LN2, _WORTH_SAYING, _WORTH_FILLING, _HALF = math.log(2.0), 0.95, 0.9, 0.52
 
 
 def is_describable(desk: Desk, question: Question) -> bool:
