@@ -68,9 +68,10 @@ class Randomised:
         if named is None:
             return schema.declare({self.arm: {"values": arms}})
         if not set(arms) <= set(named):
+            declared, those = (listed(map(str, each)) for each in (named, arms))
             raise InvalidArgument(
-                f"the values of {self.arm!r} are declared to be {listed(map(str, named))}, and the arms of "
-                f"the trial are {listed(map(str, arms))}; declare these, or leave them out."
+                f"the values of {self.arm!r} are declared to be {declared}, and the arms of the "
+                f"trial are {those}; declare these, or leave them out."
             )
         return schema
 
