@@ -120,6 +120,7 @@ def test_what_is_free_takes_no_thread_while_the_ledger_is_as_it_was(
 
     monkeypatch.setattr(Served, "read", counted)
     path = service.folder.ledger("flights")
+    rows = service.folder.path.parent / "canaryfolder" / "flights.parquet"
 
     def told() -> tuple[int, int]:
         nonlocal reads
@@ -129,7 +130,7 @@ def test_what_is_free_takes_no_thread_while_the_ledger_is_as_it_was(
         return budget["described"], reads
 
     before = [told(), told()]
-    with open_holdout(service.folder.path.parent / "flights.parquet", ledger=path) as other:
+    with open_holdout(rows, ledger=path) as other:
         other.ask("avg(x > 7)")
     after = [told(), told()]
     (asked, _), _ = before

@@ -24,9 +24,8 @@ from holdfast.evals.verdict import Verdict
 from holdfast.holdout.forecast import DevFiles
 from holdfast.mechanisms.claims import GATES
 from holdfast.question.bounds import Range
-from holdfast.question.expression import ValueKind
+from holdfast.question.expression import ValueKind, identifier, numeral, text_of
 from holdfast.question.parse import parse_row
-from holdfast.question.text import identifier, numeral, text_of
 from holdfast.statistics.metrics import UNIT
 from holdfast.theory.leakage.forecasts import DevResult, dev_rows_wanted
 
