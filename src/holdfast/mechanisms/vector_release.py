@@ -24,7 +24,6 @@ from holdfast.question.declaring import Scale
 from holdfast.question.expression import Expression
 from holdfast.question.row import GRID_ERROR
 from holdfast.statistics.mean import Mean
-from holdfast.statistics.mean_rules import are_disjoint
 from holdfast.statistics.statistic import ConcentratedMean, Statistic
 from holdfast.statistics.vectors import Coordinate, WholeVector
 from holdfast.theory.base.concentration import SubGaussian
@@ -168,6 +167,8 @@ def _exclude_each_other(questions: Sequence[Statistic]) -> bool:
     trees = [each for each in conditions if isinstance(each, Expression)]
     if len(trees) < len(questions):
         return False
+    from holdfast.statistics.mean_rules import are_disjoint  # rules that a plan does not need
+
     return all(are_disjoint(first, second) for first, second in combinations(trees, 2))
 
 
