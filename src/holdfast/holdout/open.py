@@ -46,13 +46,7 @@ from holdfast.holdout.planned_width import planned_for
 from holdfast.ledger.backend import LedgerHome
 from holdfast.ledger.chain import canonical, now
 from holdfast.ledger.identity import Rows
-from holdfast.ledger.index import (
-    note_columns,
-    note_ledger,
-    others_over,
-    with_the_same_columns,
-    with_the_same_rows,
-)
+from holdfast.ledger.index import note_columns, note_ledger, others_over, with_the_same_rows
 from holdfast.ledger.opening import Opening
 from holdfast.ledger.secret import keyed_print
 from holdfast.ledger.store import Store, home_of
@@ -379,11 +373,7 @@ def _made(
     doubles = others_over(rows.content, home, rows.files, request.task)
     second = {str(each): "the same table" for each in doubles}
     if request.task is None:
-        for beside, (shared, columns) in with_the_same_columns(rows.columns, home).items():
-            partly = f"the same rows, by the content of {shared:,} of {columns:,} compared columns"
-            second.setdefault(beside, partly)
-        for beside, share in with_the_same_rows(rows.contents, home).items():
-            second.setdefault(beside, f"rows that this table has, too, about {100 * share:.0f} %")
+        second = {**with_the_same_rows(rows.columns, rows.contents, home), **second}
     for beside, reason in second.items():
         warnings.warn(
             f"the ledger {beside!r} protects {reason}: two ledgers have two budgets, and the "

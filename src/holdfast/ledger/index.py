@@ -40,7 +40,6 @@ __all__ = [
     "note_ledger",
     "others_over",
     "recall",
-    "with_the_same_columns",
     "with_the_same_rows",
 ]
 
@@ -137,7 +136,22 @@ def others_over(
     ]
 
 
-def with_the_same_columns(
+def with_the_same_rows(
+    columns: frozenset[str], rows: Sequence[str], ledger: LedgerHome
+) -> dict[str, str]:
+    """Indexed ledgers over the same rows as a table, or over a part of them, and what says so."""
+    same = {
+        name: f"the same rows, by the content of {shared:,} of {among:,} compared columns"
+        for name, (shared, among) in _with_the_same_columns(columns, ledger).items()
+    }
+    grown = {
+        name: f"rows that this table has, too, about {100 * share:.0f} %"
+        for name, share in _with_rows_of(rows, ledger).items()
+    }
+    return {**grown, **same}
+
+
+def _with_the_same_columns(
     columns: frozenset[str], ledger: LedgerHome
 ) -> dict[str, tuple[int, int]]:
     """Indexed ledgers over rows with the same columns, half of them or more: how many, of how many.
@@ -155,7 +169,7 @@ def with_the_same_columns(
     return overlapping
 
 
-def with_the_same_rows(rows: Sequence[str], ledger: LedgerHome) -> dict[str, float]:
+def _with_rows_of(rows: Sequence[str], ledger: LedgerHome) -> dict[str, float]:
     """Indexed ledgers of which half of the rows or more are in a table that may have others, too:
     about which part. `rows` are digests of rows of the table. Ledgers that are gone are passed
     over."""
