@@ -56,7 +56,7 @@ from holdfast.mechanisms.mechanism import (
 from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.terms import Account, Closed
 from holdfast.statistics.derived import Estimate
-from holdfast.statistics.description import is_at_the_floor
+from holdfast.statistics.description import floor_of_units, is_at_the_floor
 from holdfast.statistics.entry import Better
 from holdfast.statistics.mean import KnownVariance
 from holdfast.statistics.mean_rules import ConcentratedRule
@@ -361,6 +361,19 @@ class Recorded:
             return False
         value = (self.value - low) / (high - low)
         return is_at_the_floor(self.rule, Told(value, self.part_of_range, self.rows))
+
+    @property
+    def floor(self) -> tuple[int, Interval] | None:
+        """The number of units, and what no interval can exclude with so few, if that limits it."""
+        low, high = self.range
+        if self.rule is None or self.rows is None or self.value is None or low == high:
+            return None
+        value = (self.value - low) / (high - low)
+        limit = floor_of_units(self.rule, Told(value, self.part_of_range, self.rows))
+        if limit is None:
+            return None
+        units, parts = limit
+        return units, Interval(*(in_unit(part, low, high) for part in parts))
 
     @property
     def estimate(self) -> Estimate:
