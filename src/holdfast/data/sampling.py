@@ -207,7 +207,7 @@ class Clustered:
             size, many = "" if self.size is None else f" of {self.size:g} rows", None
         count = "" if many is None else f"{many:,} "
         sizes = f", {GIVEN_SIZES}" if self.given_sizes else ""
-        within = ", differences of groups within units" if self.differences else ""
+        within = ", differences that say so within units" if self.differences else ""
         return (
             f"{count}independent units{size} (column {self.column!r}), any dependence inside a "
             f"unit{sizes}{within}"

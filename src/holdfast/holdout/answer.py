@@ -222,7 +222,7 @@ class Answer(float):
     def _floor(self) -> str | None:
         """That there are too few units for more, where it is so."""
         floor = next((each.floor for each in (self.recorded, *self.parts) if each.floor), None)
-        if floor is None:
+        if floor is None or self.recorded.request.verb != "ask":
             return None
         units, (low, high) = floor
         return (

@@ -61,6 +61,7 @@ __all__ = [
     "share_symbols",
     "sure_half_width",
     "truth_of",
+    "units_of",
 ]
 
 
@@ -311,15 +312,22 @@ def sure_half_width(rule: Rule) -> float | None:
     return None
 
 
-def floor_of_units(rule: Rule | None, told: Told) -> tuple[int, Interval] | None:
+def units_of(rule: Rule | None) -> int | None:
+    """How many units an answer rests on, where it is about units."""
+    return rule.units if isinstance(rule, UnitGridded) else None
+
+
+def floor_of_units(
+    rule: Rule | None, value: float, interval: Interval
+) -> tuple[int, Interval] | None:
     """How many units an answer rests on, and what no interval can exclude with so few, as parts
     of the range; None where that makes less than half of its width.
 
     More units make it narrower, and more rows in each do not.
     """
-    if not isinstance(rule, UnitGridded) or told.value is None or not rule.units:
+    if not isinstance(rule, UnitGridded):
         return None
-    floor, interval, value = rule.floor(told.value), told.interval, told.value
+    floor = rule.floor(value)
     above = 2.0 * (floor.high - value) > interval.high - value
     below = 2.0 * (value - floor.low) > value - interval.low
     return (rule.units, floor) if above or below else None
