@@ -41,8 +41,7 @@ from holdfast.statistics.rounded_rules import (
 )
 from holdfast.statistics.rule import Ground, Look, Rule, Told
 from holdfast.statistics.share_rules import GroupShare, Share
-from holdfast.statistics.statistic import Measured, Statistic
-from holdfast.statistics.whole import columns_of
+from holdfast.statistics.statistic import Measured, Statistic, columns_of
 from holdfast.theory.base.concentration import BoundedMean, Concentration
 from holdfast.theory.direct.bounded_mean import outlier_floor_mass
 

@@ -28,6 +28,7 @@ __all__ = [
     "Measured",
     "Statistic",
     "averaged",
+    "columns_of",
     "measure",
     "row_error",
     "summed",
@@ -267,3 +268,10 @@ def measure(
         count = statistic.rows(sample.n)
         found.append(Measured(total, count * GRID, count, total_squares))
     return found
+
+
+def columns_of(statistic: Statistic) -> tuple[str, ...]:
+    """The columns that a statistic reads, where it reads any by itself."""
+    if statistic.row is not None:
+        return statistic.row.columns
+    return getattr(statistic, "columns", ())

@@ -19,7 +19,6 @@ from holdfast.theory.base.intervals import (
     kl_interval,
 )
 from holdfast.theory.base.random_sizes import PooledUnits
-from holdfast.theory.leakage.checks import surprise_prior
 from holdfast.theory.leakage.claim_levels import (
     claim_holds,
     claim_log_level,
@@ -30,6 +29,7 @@ from holdfast.theory.leakage.claim_levels import (
     paired_claim_holds,
     radius_claim_holds,
     share_claim_holds,
+    surprise_prior,
     two_sided_log_level,
     unit_claim_holds,
 )
