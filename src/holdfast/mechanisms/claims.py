@@ -35,8 +35,8 @@ from holdfast.question.row import GRID, GRID_ERROR, RowValue, condition_row
 from holdfast.statistics.mean import GroupMean, Mean
 from holdfast.statistics.statistic import Measured, Statistic, measure
 from holdfast.theory.base.concentration import Concentration
+from holdfast.theory.base.dependence import PooledUnits
 from holdfast.theory.base.intervals import Interval
-from holdfast.theory.base.random_sizes import PooledUnits
 from holdfast.theory.base.safeside import round_down, round_up
 from holdfast.theory.direct.paired import sign_test_log_p
 from holdfast.theory.leakage.claim_levels import (

@@ -19,7 +19,7 @@ from holdfast.question.declaring import Scale
 from holdfast.question.expression import Expression, text_of
 from holdfast.question.row import GRID, GRID_ERROR, RowValue, row_value
 from holdfast.theory.base.concentration import Concentration
-from holdfast.theory.base.random_sizes import PooledUnits
+from holdfast.theory.base.dependence import PooledUnits
 from holdfast.theory.base.unbounded import InUnits, Narrower, Windowed, scaled_tail
 
 __all__ = [

@@ -11,14 +11,13 @@ from hypothesis import given, strategies as st
 from scipy import special
 
 from holdfast.theory.base.concentration import BoundedMean
-from holdfast.theory.base.dependence import ClusteredRows
+from holdfast.theory.base.dependence import ClusteredRows, PooledUnits
 from holdfast.theory.base.intervals import (
     Interval,
     clopper_pearson,
     empirical_bernstein,
     kl_interval,
 )
-from holdfast.theory.base.random_sizes import PooledUnits
 from holdfast.theory.leakage.claim_levels import (
     claim_holds,
     claim_log_level,

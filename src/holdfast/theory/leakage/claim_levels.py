@@ -37,6 +37,7 @@ from holdfast import require
 from holdfast.errors import InvalidArgument
 from holdfast.theory.base.bets import counted, unit_values
 from holdfast.theory.base.concentration import Concentration
+from holdfast.theory.base.dependence import PooledUnits
 from holdfast.theory.base.intervals import (
     Interval,
     clopper_pearson,
@@ -44,7 +45,6 @@ from holdfast.theory.base.intervals import (
     kl_interval,
     two_sided_unlike_level,
 )
-from holdfast.theory.base.random_sizes import PooledUnits
 from holdfast.theory.base.safeside import log1mexp, log_down, round_down, round_up
 from holdfast.theory.base.theorem import theorem
 from holdfast.theory.direct.bounded_mean import bet_excess, bet_lower, enclosed_mean_interval
