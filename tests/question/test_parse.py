@@ -246,6 +246,13 @@ def test_texts_that_are_the_same_word_by_word(text: str, other: str, alike: bool
     assert not alike or asked(text, SCHEMA) == asked(other, SCHEMA)
 
 
+@pytest.mark.parametrize("text", ["when > 3", "delay > 3 and when < 9", "case"])
+def test_columns_named_like_a_word_of_questions_are_told_to_stand_in_quotes(text: str) -> None:
+    name = "case" if text == "case" else "when"
+    with pytest.raises(InvalidQuestion, match=f'write the column in double quotes: "{name}"'):
+        row(text, Schema(dict.fromkeys(("when", "case", "delay"), ColumnType.FLOAT)))
+
+
 def test_capitals_matter_only_where_they_must() -> None:
     schema = Schema(
         {"Delay": ColumnType.FLOAT, "delay": ColumnType.FLOAT, "Hour": ColumnType.FLOAT}

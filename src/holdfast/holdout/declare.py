@@ -28,6 +28,7 @@ from holdfast.data.learning import (
     learnt_ranges,
     learnt_values,
     require_ranges_fit,
+    row_numbers,
 )
 from holdfast.data.sample import Sample
 from holdfast.errors import InvalidArgument
@@ -280,8 +281,9 @@ def schema_learnt_from(
 ) -> Schema:
     """The schema with what training rows say of columns of which nothing was declared.
 
-    Of `public` columns nothing is measured; with `family`, what is and what it is cut by are
-    proposed, unless somebody said so. Refused where declared ranges leave out most of the rows.
+    Of `public` columns, and of numbers of rows, nothing is measured; with `family`, what is and
+    what it is cut by are proposed, unless somebody said so. Refused where declared ranges leave
+    out most of the rows.
     """
     require_ranges_fit(training, declared.bounds)
     text = [name for name, kind in declared.types.items() if kind is ColumnType.TEXT]
@@ -301,7 +303,8 @@ def schema_learnt_from(
     said = (schema.outcomes, schema.segments, schema.planned, schema.favourites)
     if not family or any(said):
         return schema
-    return schema.with_family(*proposed_family(schema, public))
+    keys = row_numbers(training, numbers)
+    return schema.with_family(*proposed_family(schema, {*public, *keys}))
 
 
 def proposed_family(known: Schema, public: Collection[str] = ()) -> tuple[list[str], list[str]]:

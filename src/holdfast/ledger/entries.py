@@ -164,7 +164,9 @@ class Asked:
     A `nonce` is drawn for a function, or a computed column, which is known by its name alone:
     another one may have the same name in another copy of the ledger, and must not have the same
     noise. A look `follows` a claim that was not confirmed, and says what is true instead. One that
-    is `intersected` is told with what earlier answers imply of its question.
+    is `intersected` is told with what earlier answers imply of its question; one that is `folded`
+    is an answer that settles a claim, whose line has the verdict. By its `subjects` it is found for
+    other questions, of which it may imply something.
     """
 
     offer: Offer
@@ -175,6 +177,8 @@ class Asked:
     follows: Refuted | None = None
     unbounded: bool = False
     intersected: bool = False
+    folded: bool = False
+    subjects: tuple[str, ...] = ()
 
     @property
     def is_part(self) -> bool:
@@ -183,7 +187,8 @@ class Asked:
 
     def is_line(self, symbol: Symbol) -> bool:
         """Whether it is all that is told of what was asked; a refuted check is told with more."""
-        return not (self.is_part or self.intersected) and symbol != "not confirmed"
+        is_alone = not (self.is_part or self.intersected or self.folded)
+        return is_alone and symbol != "not confirmed"
 
     def body(self, request: int) -> dict[str, Any]:
         return {
@@ -195,6 +200,8 @@ class Asked:
             "follows": None if self.follows is None else list(self.follows),
             "unbounded": self.unbounded,
             **({"intersected": True} if self.intersected else {}),
+            **({"folded": True} if self.folded else {}),
+            **({"subjects": list(self.subjects)} if self.subjects else {}),
         }
 
     @classmethod
@@ -211,6 +218,8 @@ class Asked:
                 None if item["follows"] is None else Refuted.read(*item["follows"]),
                 item["unbounded"],
                 _is_flagged(item, "intersected"),
+                _is_flagged(item, "folded"),
+                tuple(map(str, item.get("subjects", ()))),
             )
             for item in body["items"]
         )
@@ -242,7 +251,7 @@ class Recorded:
     sample's value the test of a claim may reach, `profile` its concentration, where that is not a
     mean's, `alike` whether a claim's test is one for rows that are alike, `forecast` how likely a
     gate was said to be shown, if it was, and its level, `adjusted` the adjusted p of one that was
-    shown with a grade.
+    shown with a grade. `subjects` are those of its question.
     """
 
     number: int | None
@@ -279,6 +288,7 @@ class Recorded:
     adjusted: float | None = None
     known: tuple[int, ...] = ()
     contradict: bool = False
+    subjects: tuple[str, ...] = ()
 
     @property
     def known_text(self) -> str | None:
@@ -622,6 +632,7 @@ def recorded(
         symbols=tuple(symbol) if isinstance(symbol, list | tuple) else None,
         forecast=offer.forecast,
         adjusted=release.adjusted,
+        subjects=reserved.subjects,
     )
 
 

@@ -169,7 +169,8 @@ def _histogram(call: TableCall, table: Table) -> _Members:
     edges = [number_of("edge", edge) for edge in rest]
     if len(edges) < 2 or any(a >= b for a, b in pairwise(edges)):
         raise InvalidQuestion(
-            f"A histogram needs at least two edges, each above the one before, not {edges}."
+            f"A histogram needs at least two edges, each above the one before, not {edges}; write "
+            f"it like histogram({text_of(table.expression(argument))}, 0, 10, 20)."
         )
     value = build.as_number(table.expression(argument), "a histogram")
     bins: list[tuple[Label, Call]] = []
