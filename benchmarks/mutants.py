@@ -183,7 +183,7 @@ _PURE |= {"round_up", "round_down", "floor", "ceil", "round", "all", "any", "tup
 _PURE |= {"Fraction", "range"}
 _OPERATORS = {"Lt": "lt", "LtE": "le", "Gt": "gt", "GtE": "ge", "Eq": "eq", "NotEq": "ne"}
 _OPERATORS |= {"Add": "add", "Sub": "sub", "Mult": "mul", "Div": "truediv", "FloorDiv": "floordiv"}
-_PROBE = "_mutant_probe"
+_PROBE = "mutant_probe"
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,7 @@ def kind(number):
 def reached(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     numbers: list[int] = []
     monkeypatch.setattr(mutant_probe, "hit", numbers.append)
-    monkeypatch.setattr(holdfast, "_mutant_probe", mutant_probe, raising=False)
+    monkeypatch.setattr(holdfast, "mutant_probe", mutant_probe, raising=False)
     return numbers
 
 
