@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
+from holdfast import require
 from holdfast.did_you_mean import STATISTICS_ELSEWHERE, did_you_mean
 from holdfast.errors import HoldfastError, InvalidArgument, InvalidQuestion
 from holdfast.question.columns import Schema
@@ -53,7 +54,7 @@ TABLES = ("distribution", "histogram", "vector_mean")  # several answers, which 
 
 _LOG_LOSS = re.compile(r"log_loss\s*\(", re.IGNORECASE)
 _VARIANCE = re.compile(r"variance\s*<=\s*(\S+)", re.IGNORECASE)
-_SCALE = re.compile(r"(sigma|b)\s*=\s*(\S+)", re.IGNORECASE)
+_SCALE = re.compile(r"(sigma|b|share)\s*>?=\s*(\S+)", re.IGNORECASE)
 
 
 def bind(question: Question, table: Table) -> Bound:
@@ -144,21 +145,26 @@ def named_call(call_text: CallText) -> Call:
         variance = number_of("variance", declared[1])
         return Call(name, arguments[:-1], call_text.where, variance=variance)
     if name == "avg" and any(map(_SCALE.fullmatch, arguments[1:])):
-        return Call(name, arguments[:1], call_text.where, scale=_scale(arguments[1:]))
+        scale, share = _scale(arguments[1:])
+        return Call(name, arguments[:1], call_text.where, scale=scale, share=share)
     return Call(name, arguments, call_text.where)
 
 
-def _scale(texts: Sequence[str]) -> Scale | None:
-    """What stands after the value of a mean: sigma = 0.4, or sigma = 0.4, b = 0.1."""
-    named = [_SCALE.fullmatch(each) for each in texts]
-    scales = {each[1].lower(): number_of(each[1], each[2]) for each in named if each}
-    if len(scales) < len(texts) or "sigma" not in scales:
+def _scale(texts: Sequence[str]) -> tuple[Scale, float | None]:
+    """What stands after the value of a mean: sigma = 0.4, sigma = 0.4, b = 0.1, share >= 0.2."""
+    named = [match for each in texts if (match := _SCALE.fullmatch(each))]
+    numbers = {match[1].lower(): number_of(match[1], match[2]) for match in named}
+    signs = all((">" in match[0]) == (match[1].lower() == "share") for match in named)
+    if len(numbers) < len(texts) or "sigma" not in numbers or not signs:
         raise InvalidQuestion(
             f"After the value of a mean stands {', '.join(texts)[:60]!r}; there may be sigma = "
-            "0.4, sigma = 0.4, b = 0.1, or variance <= 0.2."
+            "0.4, sigma = 0.4, b = 0.1, of a group also share >= 0.2, or variance <= 0.2."
         )
+    share = numbers.pop("share", None)
     try:
-        return Scale(**scales)
+        if share is not None:
+            require.between("share", share, 0.0, 1.0, open_low=True)
+        return Scale(**numbers), share
     except InvalidArgument as error:
         raise InvalidQuestion(f"In the question, {error}") from None
 

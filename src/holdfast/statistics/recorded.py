@@ -15,7 +15,7 @@ from holdfast.statistics.bind import bind, read_again
 from holdfast.statistics.entry import Bound, Table
 from holdfast.statistics.mean import Mean
 from holdfast.statistics.robust import CatoniEstimate
-from holdfast.statistics.statistic import ConcentratedMean, Statistic
+from holdfast.statistics.statistic import ConcentratedGroupMean, ConcentratedMean, Statistic
 from holdfast.statistics.whole import Auc, TableFunction
 from holdfast.theory.base.gamma import gamma_from_text
 from holdfast.theory.base.unbounded import scaled_tail
@@ -57,7 +57,8 @@ class _Gone:
 def is_named(statistic: Statistic) -> bool:
     """Whether it is a function of Python: known by its name, whatever it does."""
     source = statistic.row and statistic.row.source
-    by_text = isinstance(statistic, Auc | CatoniEstimate | ConcentratedMean)
+    texts = Auc | CatoniEstimate | ConcentratedMean | ConcentratedGroupMean
+    by_text = isinstance(statistic, texts)
     return not by_text and not isinstance(source, Expression) and not hasattr(source, "part")
 
 
