@@ -31,9 +31,8 @@ from holdfast.statistics.mean_events import AlikeGroupMean, AlikeMean, ranks_in_
 from holdfast.statistics.mean_rules import Contrast, GroupMeanRule, MeanRule, PairedRule
 from holdfast.statistics.rule import Evidence, Ground
 from holdfast.theory.base.intervals import Interval
-from holdfast.theory.direct.bounded_mean import enclosed_mean_interval
+from holdfast.theory.direct.bounded_mean import enclosed_mean_interval, half_each_interval
 from holdfast.theory.direct.difference import enclosed_difference_interval
-from holdfast.theory.direct.half_each import half_each_interval
 from holdfast.theory.direct.paired import paired_difference_interval
 from holdfast.theory.direct.symbols import POINTS
 

@@ -238,7 +238,6 @@ WALKED = [
     ("$ declare t", "nothing of this is new", "--outcome", "--schema FILE"),
     ("$ compare a.csv percent.csv", "no scores that are numbers", "'score'", "write 0.5"),
     ("$ compare a.csv headless.csv", "no column of items", "'q1', '1'", "item,score"),
-    ("$ gate bench b.csv --as b --data items.csv --grades", "--grades", "question", "leave it out"),
     ("$ gate bench b.csv --data items.csv", "does not say which run", "'b.csv'", "--as b."),
     ("$ gate bench short.csv --as s --data items.csv", "no value", "99 keys", "--missing wrong"),
     ("? percent(late)", "not a statistic", "'percent'", "avg(delay > 15)"),

@@ -13,13 +13,19 @@ from typing import Any
 from docs.writers.markdown import generated, page, table
 
 from holdfast.data.sampling import Independent
-from holdfast.ledger import attachments, entries, leaderboards as boards, untried
-from holdfast.ledger.attachments import AttachedColumn, Promotion, ValuesKept
+from holdfast.ledger import attachments, entries
+from holdfast.ledger.attachments import (
+    AttachedColumn,
+    BoardTerms,
+    Promotion,
+    TurnedAway,
+    ValuesKept,
+)
 from holdfast.ledger.dictionaries import Dictionary
 from holdfast.ledger.entries import Asked, Request, closing, retirement, revelation
-from holdfast.ledger.leaderboards import BoardTerms, TurnedAway
 from holdfast.ledger.opening import Opening
-from holdfast.ledger.untried import Untried
+from holdfast.mechanisms import forecast_gates
+from holdfast.mechanisms.forecast_gates import Untried
 from holdfast.mechanisms.mechanism import LikelyWidth, Offer, Release
 from holdfast.mechanisms.terms import Terms
 from holdfast.question.columns import Schema
@@ -233,7 +239,7 @@ def ledger_page() -> str:
 def _meanings() -> dict[str, str]:
     """What each kind says, in the words of the modules that define the entries."""
     found = _POINT.findall(entries.__doc__ or "")
-    for module in (attachments, boards, untried):
+    for module in (attachments, forecast_gates):
         found += _SENTENCE.findall(module.__doc__ or "")
     return dict(found)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 __all__ = [
+    "adjusted_text",
     "among_rows",
     "missing_rows",
     "nth_candidate",
@@ -15,6 +16,12 @@ __all__ = [
     "sure",
     "upwards",
 ]
+
+
+def adjusted_text(adjusted: float) -> str:
+    """adjusted at most 0.001: three digits, rounded up but for the last bits of its floats."""
+    unit = 10.0 ** (math.floor(math.log10(adjusted)) - 2)
+    return f"adjusted at most {math.ceil(adjusted / unit - 1e-9) * unit:.3g}"
 
 
 def plural(number: int, singular: str, many: str | None = None) -> str:

@@ -60,6 +60,14 @@ def test_promote_not_shown_refused_and_usage(bench: Path) -> None:
     assert "--as alike." in done.stderr
 
 
+def test_grades_of_a_file(bench: Path) -> None:
+    done = holdfast("gate", "bench", "better.csv", "--as", "v7", "--grades", cwd=bench)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "candidate 1 of 3 · adjusted at most 0.001" in done.stdout
+    audited = holdfast("audit", "bench", cwd=bench)
+    assert audited.returncode == 0, audited.stdout
+
+
 def test_the_incumbent_is_promoted_by_a_command(bench: Path) -> None:
     holdfast("gate", "bench", "better.csv", "--as", "v7", cwd=bench)
     assert holdfast("promote", "bench", "v7", cwd=bench).returncode == 0

@@ -18,9 +18,8 @@ from holdfast.data.polars import PolarsSample
 from holdfast.data.sql.duckdb import DuckDBSample
 from holdfast.errors import HoldfastError, InvalidArgument, InvalidQuestion
 from holdfast.question import Schema, build, parse_row, row_function
-from holdfast.question.expression import Column, ColumnType, Expression, Op
+from holdfast.question.expression import Column, ColumnType, Expression, Op, identifier
 from holdfast.question.row import GRID, RowValue, row_value
-from holdfast.question.text import identifier
 from holdfast.statistics.call import mean
 from tests.data.doubles import elementary
 from tests.data.engines import (

@@ -19,7 +19,7 @@ from holdfast.data.sql.duckdb import DuckDBSample
 from holdfast.errors import InvalidQuestion
 from holdfast.ledger.audit import audit
 from holdfast.question import GRID, Schema, parse_row, row_value
-from holdfast.question.text import text_of
+from holdfast.question.expression import text_of
 from tests.data.engines import duckdb_connection
 from tests.holdout.tables import opened
 

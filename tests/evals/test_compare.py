@@ -17,7 +17,7 @@ import pytest
 import holdfast
 from holdfast.errors import HoldfastError, InvalidArgument
 from holdfast.evals import Comparison
-from holdfast.theory.direct.paired_score import paired_score_interval
+from holdfast.theory.direct.paired import paired_score_interval
 from tests.evals.logs import CHOICE, FILES, TEXT, changed, changed_lines, written_lines
 from tests.theory.coverage import too_many
 

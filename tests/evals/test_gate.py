@@ -15,6 +15,7 @@ import pytest
 import holdfast
 from holdfast import evals, trackers
 from holdfast.errors import BudgetExhausted, InvalidArgument, Refused, SecondLedger
+from holdfast.ledger.audit import audit
 from tests.evals.logs import CHOICE, FILES, written_lines
 
 N = 600
@@ -56,6 +57,20 @@ def test_a_candidate_that_is_better_is_promoted(gate: holdfast.EvalGate) -> None
     (line,) = gate.history()
     assert line.receipt == verdict.receipt
     assert line.request.why == "v7 against main"
+
+
+def test_with_grades_it_says_how_strongly(gate: holdfast.EvalGate, tmp_path: Path) -> None:
+    with_main(gate).submit("v7", BETTER)
+    gate.submit("v8", ALIKE)
+    nothing = gate.compare("v8", grades=True)
+    assert (nothing.shown, nothing.adjusted) == (False, None)
+    verdict = gate.promote_if_better("v7", grades=True)
+    assert verdict.promote
+    assert verdict.adjusted == pytest.approx(0.05 / 50)
+    assert "· candidate 2 of 20 · adjusted at most 0.001" in str(verdict)
+    assert "| strength | adjusted at most 0.001 |" in verdict.to_markdown()
+    assert verdict.to_dict()["adjusted"] == verdict.adjusted
+    assert all(finding.fine for finding in audit(tmp_path / "bench.ledger"))
 
 
 def test_one_that_is_not_shown_is_not(gate: holdfast.EvalGate) -> None:

@@ -84,3 +84,14 @@ def test_a_gate_of_what_has_neither_a_side_nor_a_description_is_refused(
         with pytest.raises(InvalidArgument, match="one side can be claimed"):
             plain.gate("avg(x) where g", at_least=0.2)
         assert plain.ledger.to_dicts() == []
+
+
+def test_verdicts_that_follow_are_no_candidates(holdout: holdfast.Holdout) -> None:
+    holdout.ask("avg(well)")
+    for question in ("avg(well)", "median(age)"):  # of an answer, and of what only text describes
+        shown = holdout.gate(question, at_least=0.1)
+        assert "candidate" not in str(shown)
+        assert "follows from earlier answers" in str(shown)
+    holdout.check("avg(arm = 'treated')", guess=0.5)
+    holdout.gate("avg(arm = 'treated')", at_least=0.1)
+    assert "candidate 1" in str(holdout.gate("avg(arm = 'control')", at_least=0.1))

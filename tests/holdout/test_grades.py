@@ -12,12 +12,12 @@ import polars as pl
 import pytest
 
 import holdfast
-from holdfast.errors import InvalidArgument
 from holdfast.holdout.holdout import Holdout
 from holdfast.ledger.audit import audit
 from holdfast.ledger.store import Store
 from holdfast.mechanisms import graded_gates
 from holdfast.mechanisms.claims import more_than
+from holdfast.mechanisms.forecast_gates import FORECAST_GATES
 from holdfast.mechanisms.graded_gates import GRADED_GATES, GradedGates
 from holdfast.mechanisms.mechanism import Symbol, Wish
 from holdfast.mechanisms.terms import Account, Terms
@@ -163,10 +163,23 @@ def test_described_answers_before_it_are_added(tmp_path: Path) -> None:
         assert answer.adjusted == pytest.approx(math.exp(parts[0]) / 50 + math.exp(parts[1]))
 
 
-def test_grades_with_a_forecast_are_refused(holdout: Holdout) -> None:
-    with pytest.raises(InvalidArgument, match="leave out grades="):
-        holdout.gate(GAINS, at_least=0, grades=True, expect=0.5)
-    assert holdout.budget.account.looks == 0
+def test_with_a_forecast_the_grades_share_its_weight(holdout: Holdout, tmp_path: Path) -> None:
+    before = FORECAST_GATES.mixture(holdout.budget.account)
+    nothing = holdout.gate(EVEN, at_least=0, grades=True, dev=(25, 25, 1_000))
+    assert (nothing.status, nothing.adjusted) == ("not shown", None)
+    assert nothing.cost == pytest.approx(-math.log1p(-(nothing.forecast or 0.0)))
+    answer = holdout.gate(GAINS, at_least=0, grades=True, expect=0.9, dev=(60, 5, 1_000))
+    assert answer.status == "shown"
+    assert answer.adjusted == pytest.approx(BETA / 50)
+    assert (answer.forecast or 0.0) > 0.4
+    assert answer.cost == pytest.approx(-math.log(0.15 * (answer.forecast or 0.0)))
+    after = FORECAST_GATES.mixture(holdout.budget.account)
+    assert after.log_weights[0] < before.log_weights[0] - 1, "base foresaw neither"
+    used = entries(tmp_path / "t.ledger", "reserve/2")
+    assert {entry["mechanism"] for entry in used} == {"graded gate/1"}
+    assert all(finding.fine for finding in audit(tmp_path / "t.ledger"))
+    theorems = {each["name"] for each in holdout.certificate().statement["theorems"]}
+    assert {"forecast_weights", "grade_log_levels", "running_adjusted_p"} <= theorems
 
 
 def test_no_number_of_a_grade_can_be_another(holdout: Holdout, tmp_path: Path) -> None:
@@ -179,12 +192,17 @@ class _Dead(BaseException):
     """The process is gone."""
 
 
+@pytest.mark.parametrize("forecast", [{}, {"expect": 0.5, "dev": (40, 10, 1_000)}])
 @pytest.mark.parametrize("commit", range(2))
 def test_a_process_that_dies_at_any_commit(
-    holdout: Holdout, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, commit: int
+    holdout: Holdout,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    commit: int,
+    forecast: dict[str, Any],
 ) -> None:
     broken = copied(tmp_path / "t.ledger", tmp_path / "broken")
-    whole = holdout.gate(GAINS, at_least=0, grades=True)
+    whole = holdout.gate(GAINS, at_least=0, grades=True, **forecast)
     commits, append = 0, Store.append
 
     def dying(self: Store, *written: Any) -> Any:
@@ -198,10 +216,10 @@ def test_a_process_that_dies_at_any_commit(
     with monkeypatch.context() as patch:
         patch.setattr(Store, "append", dying)
         with pytest.raises(_Dead), holdfast.open(table, ledger=broken) as half:
-            half.gate(GAINS, at_least=0, grades=True)
+            half.gate(GAINS, at_least=0, grades=True, **forecast)
     assert folded(broken).committed.nats >= (0.0 if commit == 0 else whole.cost * (1 - 1e-12))
     with holdfast.open(table, ledger=broken) as resumed:
-        again = resumed.gate(GAINS, at_least=0, grades=True)
+        again = resumed.gate(GAINS, at_least=0, grades=True, **forecast)
         assert again.adjusted == whole.adjusted
     assert folded(broken).account == folded(tmp_path / "t.ledger").account
     assert all(finding.fine for finding in audit(broken))

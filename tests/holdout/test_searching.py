@@ -32,8 +32,7 @@ from holdfast.holdout.space import space_of
 from holdfast.ledger.audit import audit
 from holdfast.ledger.chain import chained
 from holdfast.ledger.dictionaries import Dictionary
-from holdfast.theory.base.intervals import clopper_pearson
-from holdfast.theory.direct.proportion import independent_clopper_pearson
+from holdfast.theory.base.intervals import clopper_pearson, independent_clopper_pearson
 from holdfast.theory.length.levels import declared_millibits, late_log_level
 from tests.ledger.forging import forged
 from tests.ledger.reading import rows_of

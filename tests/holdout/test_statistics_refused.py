@@ -66,6 +66,7 @@ BAD: list[tuple[Any, str]] = [
     ("maximum(x)", "is not a statistic"),
     ("avg(x, x)", "takes 1 argument,"),
     (holdfast.histogram("x", [0, 0]), "each above the one before"),
+    ("histogram(x)", r"write it like histogram\(x, 0, 10, 20\)"),
     (holdfast.histogram("arm", [0, 1]), "needs a number"),
     (holdfast.mean("new", by="x"), "whole numbers or booleans"),
     (holdfast.mean("new", by="arms"), "did you mean 'arm'"),

@@ -12,8 +12,7 @@ import pytest
 
 from holdfast.errors import BudgetExhausted, HoldfastError, InvalidArgument, InvalidQuestion
 from holdfast.holdout.answer import Answer
-from holdfast.holdout.ask import CallTerms
-from holdfast.holdout.coalesce import Waiting
+from holdfast.holdout.ask import CallTerms, Waiting
 from holdfast.holdout.guess import Guess
 from holdfast.holdout.holdout import Holdout
 from holdfast.holdout.request import NamedWidth

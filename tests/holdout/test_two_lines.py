@@ -39,6 +39,21 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("numbers", "is_measured"),
+    [
+        (range(1_000), False),  # an id
+        ([7 * each for each in range(1_000)], False),
+        ([each**3 for each in range(1_000)], True),  # different, and too far apart to tell
+        ([*range(500), *range(500)], True),
+    ],
+)
+def test_numbers_of_rows_are_not_measured(numbers: Any, is_measured: bool) -> None:
+    ds = holdfast.open(table().with_columns(pl.Series("item", numbers)), split=0.5)
+    assert ("item" in ds.schema.outcomes) is is_measured
+    assert "item" in ds.schema.bounds  # it can be asked for all the same
+
+
 def test_two_lines_are_enough() -> None:
     ds = holdfast.open(table(), split=0.5)
     by_origin: Any = ds.ask("avg(delay) by origin")

@@ -34,8 +34,9 @@ from holdfast.ledger.backend import Addition, LedgerHome
 from holdfast.ledger.chain import Row
 from holdfast.ledger.checkpoint import Filed
 from holdfast.ledger.opening import Opening
-from holdfast.ledger.store import Store, Witness
+from holdfast.ledger.store import Store
 from holdfast.ledger.transcript import Transcript
+from holdfast.ledger.witness import Witness
 from holdfast.mechanisms.terms import Terms
 from holdfast.question.row import GRID, RowValue
 from holdfast.statistics.statistic import averaged

@@ -15,7 +15,8 @@ from holdfast.ledger import backup as module
 from holdfast.ledger.audit import audit
 from holdfast.ledger.backup import backup, restore
 from holdfast.ledger.sqlite import FileHome, SqliteKeeper
-from holdfast.ledger.store import WITNESS, home_of
+from holdfast.ledger.store import home_of
+from holdfast.ledger.witness import WITNESS
 from tests.cli.run import holdfast as command
 from tests.ledger.reading import rows_of
 from tests.ledger.started import ROWS, is_usable, opened, started

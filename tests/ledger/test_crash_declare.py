@@ -16,7 +16,7 @@ import polars as pl
 import pytest
 
 from holdfast.errors import InvalidArgument
-from holdfast.ledger.store import Witness
+from holdfast.ledger.witness import Witness
 from holdfast.question import build
 from holdfast.question.columns import Schema
 from holdfast.question.expression import Expression

@@ -25,7 +25,8 @@ from holdfast.ledger.backend import LedgerHome
 from holdfast.ledger.git import GitHome
 from holdfast.ledger.move import move
 from holdfast.ledger.secret import decrypted, encrypted
-from holdfast.ledger.store import Witness, home_of
+from holdfast.ledger.store import home_of
+from holdfast.ledger.witness import Witness
 from tests.holdout.tables import BOUNDS, LATE, table
 from tests.ledger.homes import bare_repository
 from tests.ledger.reading import folded

@@ -18,7 +18,8 @@ from holdfast.ledger.audit import audit
 from holdfast.ledger.backend import LedgerHome
 from holdfast.ledger.chain import GENESIS, chained, seal
 from holdfast.ledger.checkpoint import Filed
-from holdfast.ledger.store import Store, Witness, look
+from holdfast.ledger.store import Store, look
+from holdfast.ledger.witness import Witness
 from tests.holdout.tables import BOUNDS, same_secret, table
 from tests.ledger.homes import HOMES
 

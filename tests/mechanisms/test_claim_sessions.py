@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 from scipy.stats import binom, multinomial
 
+from holdfast.ledger.dictionaries import after_opening, stake_in
 from holdfast.mechanisms.bounded_noise import ROUNDED
 from holdfast.mechanisms.claims import CHECKS, GATES, more_than
-from holdfast.mechanisms.dictionary import after_opening, stake_in
 from holdfast.mechanisms.mechanism import Wish
 from holdfast.mechanisms.terms import Account
 from holdfast.statistics.share_rules import Share

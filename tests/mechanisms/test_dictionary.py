@@ -11,9 +11,9 @@ from hypothesis import given, strategies as st
 
 from holdfast.data.sampling import Independent
 from holdfast.errors import BudgetExhausted
+from holdfast.ledger.dictionaries import LatePrior, after_opening, stake_in
 from holdfast.mechanisms.bounded_noise import BOUNDED
 from holdfast.mechanisms.claims import CHECKS
-from holdfast.mechanisms.dictionary import LatePrior, after_opening, stake_in
 from holdfast.mechanisms.leakage import log_share_of
 from holdfast.mechanisms.terms import Account, Terms
 from holdfast.question.columns import Schema

@@ -23,9 +23,9 @@ from holdfast.question.expression import (
     Op,
     Operation,
     ValueKind,
+    text_of,
 )
 from holdfast.question.row import row_value
-from holdfast.question.text import text_of
 from holdfast.statistics.bits import Bits, Prior
 from holdfast.statistics.entry import Part
 from holdfast.statistics.mean import Mean, expression_of

@@ -14,7 +14,7 @@ import pytest
 import holdfast
 from holdfast.errors import InvalidArgument, InvalidQuestion
 from holdfast.prior import literals
-from holdfast.prior.column_weights import Columns
+from holdfast.prior.grammar import Columns
 from holdfast.prior.literals import Class, Place, number_millibits
 from holdfast.question.columns import Schema
 from holdfast.question.expression import ColumnType

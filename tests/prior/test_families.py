@@ -10,8 +10,7 @@ from hypothesis import given, settings, strategies as st
 
 from holdfast.errors import InvalidArgument, InvalidQuestion
 from holdfast.question.columns import Schema
-from holdfast.question.expression import ColumnType
-from holdfast.question.text import identifier, text_of
+from holdfast.question.expression import ColumnType, identifier, text_of
 from holdfast.statistics.bits import Prior
 from holdfast.statistics.entry import Part
 from holdfast.statistics.families import DeclaredFamily

@@ -15,8 +15,7 @@ from holdfast.errors import InvalidQuestion
 from holdfast.prior import atoms as said, grammar
 from holdfast.question import build
 from holdfast.question.columns import Schema
-from holdfast.question.expression import ColumnType, Constant, Expression, Op, Operation
-from holdfast.question.text import text_of
+from holdfast.question.expression import ColumnType, Constant, Expression, Op, Operation, text_of
 from holdfast.statistics.bits import Prior
 from holdfast.statistics.entry import Part
 from holdfast.theory.length.words import PRODUCTIONS, share

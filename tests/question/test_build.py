@@ -22,8 +22,8 @@ from holdfast.question.expression import (
     ValueKind,
     column_names,
     subtrees,
+    text_of,
 )
-from holdfast.question.text import text_of
 from tests.question.interpreter import COLUMNS, conditions, evaluate, numbers, rows
 
 X = Column("x", ColumnType.FLOAT)

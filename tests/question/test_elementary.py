@@ -13,9 +13,8 @@ from holdfast.errors import InvalidQuestion, NotBounded
 from holdfast.question import Schema, build, parse_row
 from holdfast.question.bounds import elementary_error, range_of
 from holdfast.question.elementary import MOST_EXPONENT, PRECISION, exp_of, ln_of
-from holdfast.question.expression import Column, ColumnType, Constant, Expression, Op
+from holdfast.question.expression import Column, ColumnType, Constant, Expression, Op, text_of
 from holdfast.question.row import GRID_ERROR, row_value
-from holdfast.question.text import text_of
 from tests.question.interpreter import evaluate
 
 mpmath.mp.prec = 200

@@ -14,10 +14,9 @@ from holdfast.errors import InvalidQuestion
 from holdfast.question import GRID, ColumnType, Schema
 from holdfast.question.expression import MAX_SIZE
 from holdfast.question.safe_text import MAX_DEPTH, MAX_LENGTH, MAX_NESTING, MAX_TOKENS
-from holdfast.statistics.bind import bind
+from holdfast.statistics.bind import bind, require_written
 from holdfast.statistics.call import mean
 from holdfast.statistics.entry import Table
-from holdfast.statistics.recorded import require_written
 from tests.statistics.asked import asked
 from tests.statistics.zoo import parts_of
 

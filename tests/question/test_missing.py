@@ -11,9 +11,9 @@ import pytest
 
 from holdfast.question import ColumnType, Schema
 from holdfast.question.build import TRUE
+from holdfast.question.expression import text_of
 from holdfast.question.parse import parse_row
 from holdfast.question.row import is_decided_by_values, known, may_be_missing
-from holdfast.question.text import text_of
 from tests.question.interpreter import evaluate
 
 TYPES = {"x": ColumnType.FLOAT, "y": ColumnType.FLOAT, "b": ColumnType.BOOLEAN}

@@ -9,10 +9,9 @@ from hypothesis import given, settings, strategies as st
 
 from holdfast.errors import InvalidQuestion
 from holdfast.question import ColumnType, Schema, row_value
-from holdfast.question.expression import Column, Expression, subtrees
+from holdfast.question.expression import Column, Expression, identifier, subtrees, text_of
 from holdfast.question.parse import parse_row, reads_alike
 from holdfast.question.row import RowValue
-from holdfast.question.text import identifier, text_of
 from holdfast.statistics.bind import bind
 from holdfast.statistics.entry import Table
 from tests.question.interpreter import COLUMNS, conditions, evaluate, numbers
@@ -245,6 +244,13 @@ def test_all_words_of_the_reader_can_be_column_names() -> None:
 def test_texts_that_are_the_same_word_by_word(text: str, other: str, alike: bool) -> None:
     assert reads_alike(text, other) is reads_alike(other, text) is alike
     assert not alike or asked(text, SCHEMA) == asked(other, SCHEMA)
+
+
+@pytest.mark.parametrize("text", ["when > 3", "delay > 3 and when < 9", "case"])
+def test_columns_named_like_a_word_of_questions_are_told_to_stand_in_quotes(text: str) -> None:
+    name = "case" if text == "case" else "when"
+    with pytest.raises(InvalidQuestion, match=f'write the column in double quotes: "{name}"'):
+        row(text, Schema(dict.fromkeys(("when", "case", "delay"), ColumnType.FLOAT)))
 
 
 def test_capitals_matter_only_where_they_must() -> None:

@@ -16,9 +16,8 @@ from hypothesis import given, settings, strategies as st
 from holdfast.data.values import evaluate
 from holdfast.errors import InvalidQuestion
 from holdfast.question import ColumnType, Schema, parse_row
-from holdfast.question.expression import ValueKind
+from holdfast.question.expression import ValueKind, text_of
 from holdfast.question.polars_row import from_polars
-from holdfast.question.text import text_of
 from holdfast.statistics.bind import bind
 from holdfast.statistics.call import mean, quantile
 from holdfast.statistics.entry import Table

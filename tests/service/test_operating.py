@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import multiprocessing
@@ -50,6 +51,69 @@ def test_a_line_for_every_request(
     assert lost["token"] is None
     lines = [TextLines().format(each) for each in caplog.records]
     assert not [line for line in lines if "\n" in line or LATE in line]
+
+
+def test_polls_are_logged_for_who_debugs(
+    client: TestClient, service: Service, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Pages ask for news every five seconds, and whoever watches the service asks as often."""
+    polled = ("/data/flights/news?seen=0", "/health", "/ready")
+    client.post("/login", data={"token": service.tokens.create("eve", "analyst").text})
+    caplog.clear()
+    with caplog.at_level(logging.INFO, logger="holdfast"):
+        assert all(client.get(path).status_code < 300 for path in polled)
+        assert not logged(caplog, "holdfast.access")
+        assert client.get("/metrics").status_code >= 400  # which is news
+        assert [each["path"] for each in logged(caplog, "holdfast.access")] == ["/metrics"]
+    caplog.clear()
+    with caplog.at_level(logging.DEBUG, logger="holdfast"):
+        client.get("/health")
+    (line,) = logged(caplog, "holdfast.access")
+    assert (line["level"], line["path"]) == ("debug", "/health")
+
+
+def test_half_a_request_is_no_failure(
+    client: TestClient, ada: dict[str, str], caplog: pytest.LogCaptureFixture
+) -> None:
+    """Whoever hangs up in the middle, or is cut off by the end of the service, has one line."""
+    replies: list[Any] = []
+    half: dict[str, Any] = {"type": "http.request", "body": b"{", "more_body": True}
+    cut_off = asyncio.CancelledError()
+
+    async def send_half(what_follows: dict[str, Any] | BaseException) -> None:
+        messages = iter((half, what_follows))
+
+        async def receive() -> Any:
+            message = next(messages)
+            if isinstance(message, BaseException):
+                raise message
+            return message
+
+        async def send(message: Any) -> None:
+            replies.append(message)
+
+        headers = {"content-type": "application/json", **ada}
+        scope = {
+            "type": "http",
+            "method": "POST",
+            "path": f"{TABLE}/check",
+            "query_string": b"",
+            "headers": [(name.lower().encode(), text.encode()) for name, text in headers.items()],
+            "client": ("127.0.0.1", 1),
+            "state": {},
+        }
+        await client.app(scope, receive, send)
+
+    with caplog.at_level(logging.INFO, logger="holdfast"):
+        asyncio.run(send_half({"type": "http.disconnect"}))
+        assert not replies
+        asyncio.run(send_half(cut_off))
+    assert replies[0]["status"] == 503
+    assert json.loads(replies[1]["body"])["type"].endswith(":stopping")
+    lines = logged(caplog, "holdfast.service")
+    assert [each["level"] for each in lines] == ["info", "warning"]
+    assert not [each for each in lines if "traceback" in each]
+    assert [each["status"] for each in logged(caplog, "holdfast.access")] == [499, 503]
 
 
 @pytest.mark.parametrize("level", [logging.INFO, logging.DEBUG])

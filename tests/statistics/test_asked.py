@@ -15,8 +15,8 @@ from holdfast.data.polars import PolarsSample
 from holdfast.data.sample import Sample
 from holdfast.data.source import open_sample
 from holdfast.errors import InvalidQuestion
+from holdfast.question.expression import text_of
 from holdfast.question.parse import parse_row
-from holdfast.question.text import text_of
 from holdfast.statistics.description import described
 from holdfast.statistics.registry import parts_of
 from holdfast.statistics.rule import Told

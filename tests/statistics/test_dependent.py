@@ -24,8 +24,7 @@ from holdfast.statistics.grid_rules import Gridded
 from holdfast.statistics.rule import Ground
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.direct.difference import design_difference_lower
-from holdfast.theory.direct.unit_differences import UnitSums, unit_difference_interval
-from holdfast.theory.direct.unit_sums import unit_mean_interval
+from holdfast.theory.direct.unit_sums import UnitSums, unit_difference_interval, unit_mean_interval
 from tests.mechanisms.fake import independent, noise_of
 from tests.theory.coverage import too_many
 

@@ -10,12 +10,11 @@ import pytest
 
 import holdfast
 from holdfast.errors import InvalidArgument, InvalidQuestion, NotBounded
-from holdfast.statistics.bind import bind, read_question
+from holdfast.statistics.bind import bind, read_question, recorded_statistic
 from holdfast.statistics.call import histogram
 from holdfast.statistics.entry import Table, TableCall
 from holdfast.statistics.labelled import labelled
 from holdfast.statistics.mean import GroupMean, Mean
-from holdfast.statistics.recorded import recorded_statistic
 from holdfast.statistics.whole import TableFunction, statistic
 from tests.statistics.zoo import CASES, COMPLETE, QUANTILES, parts_of, public, table
 

@@ -36,8 +36,11 @@ from holdfast.statistics.rule import (
 from holdfast.statistics.share_rules import GroupShare, Overlap, Share
 from holdfast.theory.base.concentration import BoundedMean
 from holdfast.theory.base.intervals import Interval, clopper_pearson
-from holdfast.theory.direct.bounded_mean import bounded_mean_interval, enclosed_mean_interval
-from holdfast.theory.direct.half_each import half_each_interval
+from holdfast.theory.direct.bounded_mean import (
+    bounded_mean_interval,
+    enclosed_mean_interval,
+    half_each_interval,
+)
 from holdfast.theory.direct.symbols import STEPS, contained_levels
 
 LOG_P = -12.0

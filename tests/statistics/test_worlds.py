@@ -24,7 +24,7 @@ from holdfast.statistics.grid_rules import Gridded
 from holdfast.statistics.mean_rules import PairedRule
 from holdfast.statistics.rule import Rule, Told
 from holdfast.statistics.share_rules import GroupShare, Overlap, Share
-from holdfast.theory.direct.proportion import share_interval
+from holdfast.theory.base.intervals import share_interval
 from tests.statistics.asking import ground_on, question_on, told
 
 LEVELS = [math.log(0.1), math.log(1e-3), math.log(1e-6)]

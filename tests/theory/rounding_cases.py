@@ -31,6 +31,7 @@ from holdfast.theory.base.intervals import (
     clopper_pearson_upper,
     kl_upper,
     log_binomial_cdf,
+    two_sided_unlike_level,
 )
 from holdfast.theory.base.random_sizes import PooledUnits
 from holdfast.theory.base.safeside import largest_true, smallest_true
@@ -42,8 +43,7 @@ from holdfast.theory.base.unbounded import (
     UnboundedUnits,
     Windowed,
 )
-from holdfast.theory.direct.bounded_mean import bet_excess, bet_interval
-from holdfast.theory.direct.half_each import half_each_interval
+from holdfast.theory.direct.bounded_mean import bet_excess, bet_interval, half_each_interval
 from holdfast.theory.direct.losses import moment_interval, r2_interval, root_interval
 from holdfast.theory.direct.order_statistics import (
     cdf_band_lower,
@@ -51,7 +51,6 @@ from holdfast.theory.direct.order_statistics import (
     threshold_interval,
 )
 from holdfast.theory.direct.paired import exact_paired_lower
-from holdfast.theory.direct.proportion import two_sided_unlike_level
 from holdfast.theory.direct.spread import covariance_by_bets, std_by_bets
 from holdfast.theory.direct.symbols import GridSymbol, StepSymbol, grid_answer, step_interval
 from holdfast.theory.leakage.claim_levels import (

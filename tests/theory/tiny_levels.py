@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.direct.auc import area_under_curve, auc_interval, block_areas, block_counts
 from holdfast.theory.direct.correlation import correlation_by_bets
-from holdfast.theory.direct.share_difference import share_difference_interval
+from holdfast.theory.direct.difference import share_difference_interval
 from holdfast.theory.direct.spread import covariance_by_bets
 from tests.theory.direct.worlds import shrunk
 

@@ -23,7 +23,7 @@ from holdfast.data.attached import Fields
 from holdfast.data.keys import named_keys
 from holdfast.data.source import open_sample
 from holdfast.errors import BudgetExhausted, InvalidArgument, ToleranceTooTight
-from holdfast.ledger.leaderboards import BoardTerms
+from holdfast.ledger.attachments import BoardTerms
 from holdfast.question.columns import no_column
 from holdfast.question.declaring import bounds_pair
 from holdfast.wording import plural

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 from holdfast import require
 from holdfast.errors import InvalidArgument
 from holdfast.question.bounds import Range
-from holdfast.question.expression import ColumnType, ValueKind
-from holdfast.question.text import identifier, numeral
+from holdfast.question.expression import ColumnType, ValueKind, identifier, numeral
 from holdfast.statistics.metrics import METRICS, UNIT, MetricFacts, loss_text, metric_meant
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.propagation import std_interval

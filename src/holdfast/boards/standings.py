@@ -22,7 +22,7 @@ from holdfast.boards.history import BoardHistory
 from holdfast.boards.metrics import Metric
 from holdfast.certificate.page import STYLE
 from holdfast.errors import InvalidArgument
-from holdfast.ledger.leaderboards import TurnedAway
+from holdfast.ledger.attachments import TurnedAway
 from holdfast.theory.base.intervals import Interval
 from holdfast.wording import plural
 

@@ -89,7 +89,7 @@ class ReuseCertificate:
 
     def to_pdf(self) -> bytes:
         """The page on paper; it needs Chromium, Chrome or Edge on this machine."""
-        from holdfast.certificate.pdf import pdf_of
+        from holdfast.certificate.page import pdf_of
 
         return pdf_of(self.to_html())
 

@@ -16,7 +16,7 @@ from holdfast.ledger.view import view_of
 from holdfast.mechanisms.catalogue import kind_of
 from holdfast.mechanisms.claims import by_sign_test
 from holdfast.mechanisms.terms import profile_of
-from holdfast.statistics.recorded import asked_again, recorded_statistic
+from holdfast.statistics.bind import asked_again, recorded_statistic
 from holdfast.theory.base.theorem import SOURCES, registry
 from holdfast.wording import percent, plural
 

@@ -68,7 +68,7 @@ COMMANDS = {
     "list": "ledger",
     "demo": "attack",
     "attack": "attack",
-    "probe": "probe",
+    "probe": "attack",
     "mechanisms": "catalogues",
     "theorems": "catalogues",
 }

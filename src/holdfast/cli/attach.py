@@ -65,7 +65,7 @@ def attach(
     columns, such as scores of labels, have a --digest of what made them and --bounds: they are
     known by it, and never by their content.
     """
-    from holdfast.question.text import identifier
+    from holdfast.question.expression import identifier
 
     flags = {f"--{name.removesuffix('s')}": value for name, value in form.items()}
     require_here({"--digest": digest, "--asked-by": asked_by, **flags})

@@ -1,8 +1,10 @@
-"""The laboratory from the command line: demo, attack."""
+"""The laboratory from the command line: demo, attack; probe, how stable a learner seems."""
 
 from __future__ import annotations
 
+import importlib.util
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -12,8 +14,11 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from holdfast.cli.commands import Json, app, progress, read_number, show_json
+from holdfast.cli.init import read_table
 from holdfast.cli.ledgers import resumed
+from holdfast.cli.parameters import with_options
 from holdfast.errors import InvalidArgument, MissingExtra
+from holdfast.holdout.options import TableFormOptions
 
 if TYPE_CHECKING:
     from holdfast.lab.arena.comparison import Experiment, Run
@@ -22,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = [
     "attack",
     "demo",
+    "probe",
 ]
 
 _STORY = """\
@@ -295,3 +301,93 @@ def _report(folder: Path, wanted_run: _WantedRun, as_json: bool) -> None:
         typer.echo(f"\nNext: open {report.files[0]}")
     if report.word == "BROKEN":
         sys.exit(_BROKEN)
+
+
+@app.command(epilog="Example: holdfast probe train.py:learner rows.csv --score train.py:accuracy")
+@with_options(TableFormOptions)
+def probe(
+    learner: Annotated[
+        str, typer.Argument(help="FILE.py:FUNCTION, called as function(sample, rng).")
+    ],
+    data: Annotated[
+        str, typer.Argument(metavar="DATA", help="A CSV or Parquet file that no ledger protects.")
+    ],
+    score: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE.py:FUNCTION", help="How well an output does on rows, in [0, 1]."
+        ),
+    ] = None,
+    view: Annotated[
+        str | None,
+        typer.Option(metavar="FILE.py:FUNCTION", help="Makes a number or a word of an output."),
+    ] = None,
+    pairs: Annotated[str, typer.Option(metavar="N", help="Pairs of samples.")] = "20",
+    runs: Annotated[str, typer.Option(metavar="N", help="Runs on each sample.")] = "100",
+    tau: Annotated[str, typer.Option(metavar="X", help="The mass outside the ratio.")] = "0.1",
+    nu: Annotated[str, typer.Option(metavar="X", help="The share of pairs left out.")] = "0.2",
+    outcomes: Annotated[
+        str, typer.Option(metavar="N", help="Into how many outcomes numbers are put.")
+    ] = "4",
+    confidence_level: Annotated[str, typer.Option(metavar="X", help="Of the bounds.")] = "0.95",
+    seed: Annotated[
+        str, typer.Option(metavar="N", help="The same seed gives the same estimate.")
+    ] = "2026",
+    as_json: Json = False,
+    **form: Any,
+) -> None:
+    """Estimate how stable a learner is, and how much it overfits.
+
+    It is run on resampled rows. It is an estimate and no promise, and the rows must be ones that no
+    ledger protects.
+    """
+    from holdfast.papers.probing import probe as probed
+
+    numbers: dict[str, Any] = {
+        name: read_number(name, text)
+        for name, text in (
+            ("pairs", pairs),
+            ("runs", runs),
+            ("tau", tau),
+            ("nu", nu),
+            ("outcomes", outcomes),
+            ("confidence_level", confidence_level),
+            ("seed", seed),
+        )
+    }
+    estimate = probed(
+        _function("learner", learner),
+        read_table(data, form),
+        score=None if score is None else _function("score", score),
+        view=None if view is None else _function("view", view),
+        **numbers,
+    )
+    if as_json:
+        show_json(estimate.to_dict())
+        return
+    typer.echo(f"{estimate}\n\nNext: protect other rows and ask them: holdfast init --help")
+
+
+def _function(name: str, text: str) -> Callable[..., Any]:
+    """FILE.py:FUNCTION as it is in the file."""
+    file, _, function = text.rpartition(":")
+    path = Path(file)
+    try:
+        spec = importlib.util.spec_from_file_location(path.stem, path) if path.is_file() else None
+    except (OSError, ValueError):
+        spec = None
+    if spec is None or spec.loader is None:
+        raise InvalidArgument(
+            f"{name} is {text!r}; write FILE.py:FUNCTION of a file that is there."
+        )
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise InvalidArgument(
+            f"{name} is {text!r}, and {file} cannot be run ({type(error).__name__}: {error})."
+        ) from error
+    loaded = getattr(module, function, None)
+    if not callable(loaded):
+        raise InvalidArgument(f"{name} is {text!r}, and {file} has no function {function!r}.")
+    return loaded  # type: ignore[no-any-return]

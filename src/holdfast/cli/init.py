@@ -155,10 +155,10 @@ def introduction(holdout: Holdout, data: str, declared: Mapping[str, Any]) -> st
 
 def _family_to_declare(known: Schema) -> list[str]:
     """What could be declared to be measured, and to be cut by, where nobody said it."""
-    from holdfast.holdout.learnt import proposed_family
-    from holdfast.prior.column_weights import Columns
+    from holdfast.holdout.declare import proposed_family
+    from holdfast.prior.grammar import Columns
     from holdfast.prior.literals import Class
-    from holdfast.question.text import identifier, numeral
+    from holdfast.question.expression import identifier, numeral
 
     outcomes, segments = proposed_family(known)
     if known.outcomes or known.planned or not outcomes:
@@ -188,8 +188,7 @@ def first_question(holdout: Holdout) -> str:
 
 def _questions(schema: Schema, names: Sequence[str]) -> Iterator[str]:
     """What can be asked of columns, by what is declared: the most telling first."""
-    from holdfast.question.expression import ColumnType
-    from holdfast.question.text import identifier, numeral, string
+    from holdfast.question.expression import ColumnType, identifier, numeral, string
 
     typed = {name: (identifier(name), schema.types[name]) for name in names}
     yield from schema.favourites

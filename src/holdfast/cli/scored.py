@@ -25,7 +25,16 @@ if TYPE_CHECKING:
 __all__ = ["FileOfScores", "gate_scores"]
 
 # Options of a comparison.
-_COMPARED = ("where", "differing", "expect", "skip_below", "why", "asked_by", "request_key")
+_COMPARED = (
+    "where",
+    "differing",
+    "expect",
+    "skip_below",
+    "grades",
+    "why",
+    "asked_by",
+    "request_key",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,11 +130,6 @@ def gate_scores(
     """Submit the scores of a file and compare them; whether the candidate is to be promoted."""
     from holdfast.evals.gate import EvalGate
 
-    if options.get("grades"):
-        raise InvalidArgument(
-            "--grades says how strongly a question is shown, and a file of scores is compared "
-            "without; leave it out, or gate the question: 'difference(candidate, main)'."
-        )
     bounds = options.get("bounds")
     gate = EvalGate.over(holdout, bounds or bool)
     for option, file in (("json_file", json_file), ("summary", summary)):

@@ -13,8 +13,7 @@ from holdfast.data.plain import column_type
 from holdfast.errors import InvalidArgument
 from holdfast.question.columns import no_column
 from holdfast.question.declaring import shortened
-from holdfast.question.expression import ColumnType
-from holdfast.question.text import identifier
+from holdfast.question.expression import ColumnType, identifier
 
 __all__ = ["flagged", "misread", "require_flags", "require_zero_or_one", "scan_csv"]
 

@@ -36,11 +36,13 @@ __all__ = [
     "learnt_schema",
     "learnt_values",
     "require_ranges_fit",
+    "row_numbers",
 ]
 
 MOST_VALUES = 1_000
 _MOST_LEVELS = 40  # whole numbers that are counted one by one: a month, an hour
 _MOST_NUMBERS, _OFTEN = 50, 10  # different ones of a column with few, and rows of each
+_REPEATS = 10  # expected among as many whole numbers by chance, where there is none
 _QUANTILES = (0.001, 0.999)
 _MARGIN = 0.1  # of their distance, on both sides
 RANGE_LEARNT = (
@@ -167,6 +169,20 @@ def learnt_numbers(sample: Sample, columns: Iterable[str]) -> dict[str, tuple[fl
             if 1 < numbers.size <= _MOST_NUMBERS and rows.min() >= _OFTEN:
                 few[column] = tuple(numbers.tolist())
     return few
+
+
+def row_numbers(sample: Sample, columns: Iterable[str]) -> set[str]:
+    """Columns of whole numbers that number rows: so close together, measures would repeat."""
+    keys = set()
+    for column in columns:
+        if sample.types.get(column) is ColumnType.INTEGER:
+            numbers = np.sort(finite_numbers(sample, column))
+            if numbers.size < 2 or not np.diff(numbers).all():
+                continue
+            span = float(numbers[-1] - numbers[0]) + 1
+            if numbers.size * (numbers.size - 1) >= 2 * _REPEATS * span:
+                keys.add(column)
+    return keys
 
 
 def learnt_ranges(sample: Sample, columns: Iterable[str]) -> dict[str, Range]:

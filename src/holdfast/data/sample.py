@@ -41,6 +41,7 @@ __all__ = [
     "added",
     "check_names",
     "complete",
+    "is_readable",
     "moments_of_sums",
     "plain_frames",
     "prepare",
@@ -305,6 +306,16 @@ def added(before: Moments, steps: NDArray[np.int64]) -> Moments:
     high, low = steps >> 16, steps & 0xFFFF
     sums = (int((a * b).sum()) for a, b in ((high, high), (high, low), (low, low)))
     return total + int(steps.sum()), squares + split_squares(*sums)
+
+
+def is_readable(sample: Sample) -> bool:
+    """Whether the rows can be read at all, whatever is computed of them."""
+    try:
+        for _ in sample.frames(sorted(sample.types)):
+            pass
+    except Exception:
+        return False
+    return True
 
 
 def plain_frames(frames: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:

@@ -426,15 +426,14 @@ class _Statistics(NamedTuple):
         )
 
     def _exact(self, n: int, wins: int, losses: int, log_p: float) -> tuple[Interval, float]:
-        from holdfast.theory.direct.paired import sign_test_log_p
-        from holdfast.theory.direct.paired_score import paired_score_interval
+        from holdfast.theory.direct.paired import paired_score_interval, sign_test_log_p
 
         tail = sign_test_log_p(max(wins, losses), min(wins, losses))
         return paired_score_interval(n, wins, losses, log_p), min(1.0, 2.0 * math.exp(tail))
 
     def _verdict(self, interval: Interval, lead: int, p: float, log_p: float) -> str:
         """What the interval shows of B; one that ends at 0 is beyond it if the sign test is."""
-        from holdfast.theory.direct.paired_score import TEST_SHARE
+        from holdfast.theory.direct.paired import TEST_SHARE
 
         edge = not self.graded and p <= TEST_SHARE * math.exp(log_p)
         if interval.low > 0.0 or (edge and lead > 0 and interval.low == 0.0):
@@ -465,7 +464,7 @@ class _Statistics(NamedTuple):
         """About which gain would be shown four times in five, with as much difference as here."""
         n = len(pairs)
         if not self.graded:
-            from holdfast.theory.direct.paired_score import detectable_gain
+            from holdfast.theory.direct.paired import detectable_gain
 
             run = math.log((1.0 - self.confidence_level) / 2.0)
             differing = (overall.wins + overall.losses) / n

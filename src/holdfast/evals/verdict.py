@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 from holdfast.ledger.entries import Recorded
-from holdfast.wording import nth_candidate, plural, points
+from holdfast.wording import adjusted_text, nth_candidate, plural, points
 
 if TYPE_CHECKING:
     from holdfast.evals.gate import EvalGate
@@ -30,6 +30,7 @@ class Verdict:
 
     `forecast` is how likely it was said to be shown, by development scores or a stated number, and
     `level` what it was decided at; it was not `tried` if the forecast was below `skip_below`.
+    `adjusted` is the adjusted p it was shown with, the largest so far, if grades were asked for.
     `next_gain` is what the next comparison shows 4 times in 5, if it comes without a forecast.
     """
 
@@ -51,6 +52,7 @@ class Verdict:
     tried: bool = True
     forecast: float | None = None
     level: float | None = None
+    adjusted: float | None = None
     next_gain: float | None = None
 
     @property
@@ -89,6 +91,11 @@ class Verdict:
         return f"{self.candidate} {margin}{where}{rows}"
 
     @property
+    def _grade(self) -> list[str]:
+        """How strongly it is shown, where that was asked for."""
+        return [] if self.adjusted is None else [adjusted_text(self.adjusted)]
+
+    @property
     def _forecasts(self) -> list[str]:
         """What was said before, and what the next one can show."""
         if self.forecast is None:
@@ -116,7 +123,8 @@ class Verdict:
     def __str__(self) -> str:
         headline = f"promote: {self.claim}" if self.promote else f"{self.status}: that {self.claim}"
         facts = [headline, f"for {self.holds_for}", self.together]
-        facts += [*([self._counted] if self._counted else []), *self._forecasts]
+        facts += [self._counted] if self._counted else []
+        facts += [*self._grade, *self._forecasts]
         if self.unmatched:
             facts.append(f"{plural(self.unmatched, 'item')} without a score counted as wrong")
         if self.repeated:
@@ -137,6 +145,7 @@ class Verdict:
             "holds for": self.holds_for,
             "together": self.together,
             **({"counted as": self._counted} if self._counted else {}),
+            **({"strength": "; ".join(self._grade)} if self._grade else {}),
             **({"forecast": "; ".join(self._forecasts)} if self._forecasts else {}),
             "items without a score": f"{self.unmatched:,}",
             "receipt": f"`{self.receipt}`",

@@ -11,7 +11,7 @@ from holdfast.ledger.entries import verdict_of
 from holdfast.ledger.limits import plain_interval
 from holdfast.mechanisms.described import DESCRIBED
 from holdfast.statistics.description import method_of, truth_of
-from holdfast.wording import among_rows, nth_candidate
+from holdfast.wording import adjusted_text, among_rows, nth_candidate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -288,7 +288,7 @@ class Answer(float):
             self.more,
             self._known,
             None if self.forecast is None else self._forecast_text,
-            None if self.adjusted is None else f"adjusted at most {self.adjusted:.3g}",
+            None if self.adjusted is None else adjusted_text(self.adjusted),
             _TIGHTER if recorded.wants_tighter_range else None,
             recorded.outlook,
             self.advice,
@@ -316,18 +316,21 @@ class Answer(float):
     @property
     def _known(self) -> str | None:
         """What earlier answers have to do with it; their numbers are details."""
-        if self.recorded.contradict or not self.recorded.known:
-            return self.recorded.known_text
-        return f"{'narrower by' if self.recorded.parts else 'follows from'} earlier answers"
+        recorded = self.recorded
+        if recorded.is_gate and recorded.parts and self.is_free and not self.repeated:
+            return "follows from earlier answers"
+        if recorded.contradict or not recorded.known:
+            return recorded.known_text
+        return f"{'narrower by' if recorded.parts else 'follows from'} earlier answers"
 
     @property
     def more(self) -> str | None:
         """What is left of what it was taken from; of text questions there is no end."""
         recorded = self.recorded
         if recorded.request.verb == "gate":
-            is_counted = recorded.is_gate and not self.is_free
             left = self.left
-            return nth_candidate(left.account.gates, left.candidates_left) if is_counted else None
+            is_tried = any(look.is_gate for look in self._own_looks) and not self.repeated
+            return nth_candidate(left.account.gates, left.candidates_left) if is_tried else None
         if recorded.member is not None:
             return recorded.member if self.bits is None else None
         is_text = self.bits is not None and recorded.mechanism in (DESCRIBED.name, None)
@@ -335,10 +338,15 @@ class Answer(float):
         return None if is_text or is_check else self.left.remaining
 
     @property
+    def _own_looks(self) -> list[Recorded]:
+        """Looks that were made for it: itself, or those of its parts that nobody asked before."""
+        own = [look for look in self.parts if look.part_of == self.question]
+        return own if self.recorded.look is None else [self.recorded, *own]
+
+    @property
     def is_free(self) -> bool:
         """Whether no row was looked at for it: it was given before, or follows from answers."""
-        own = [look for look in self.parts if look.part_of == self.question]
-        return self.repeated or (self.recorded.look is None and not own)
+        return self.repeated or not self._own_looks
 
     @property
     def _said(self) -> str:

@@ -40,9 +40,8 @@ from holdfast.ledger.secret import keyed_print
 from holdfast.question.bounds import Range
 from holdfast.question.columns import no_column
 from holdfast.question.declaring import bounds_pair
-from holdfast.question.expression import ValueKind
+from holdfast.question.expression import ValueKind, identifier
 from holdfast.question.functions import bind_function
-from holdfast.question.text import identifier
 
 __all__ = ["Bringing", "attach_column", "checked_name", "differing", "promote_column"]
 

@@ -17,8 +17,8 @@ from holdfast.mechanisms.mechanism import Checker, Claim, LikelyWidth, Mechanism
 from holdfast.mechanisms.terms import WHOLE_RANGE, Account, Terms
 from holdfast.mechanisms.winner import WinnerQuestion
 from holdfast.question.row import RowValue
+from holdfast.statistics.bind import is_named
 from holdfast.statistics.description import DescribedParts, DescribedQuestion
-from holdfast.statistics.recorded import is_named
 from holdfast.statistics.statistic import Statistic, summed
 from holdfast.theory.base.intervals import Interval
 

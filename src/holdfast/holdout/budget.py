@@ -1,28 +1,118 @@
-"""What is left: questions and surprises at the declared tolerance."""
+"""What is left: questions of a kind, and surprises, at the declared tolerance.
+
+The kind of a question is the parts that another one like it asks for. It is told by records, as a
+ledger writes the concentration of a look (`recorded_profile`): so it is the same for who asks, for
+a client of the service and for a call that is made again.
+"""
 
 from __future__ import annotations
 
 import html
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
-from holdfast.holdout.question_kind import MEAN, QuestionKind, declared_kinds, part_stages
+from holdfast.errors import InvalidQuestion
 from holdfast.ledger.dictionaries import Dictionary
+from holdfast.ledger.entries import Recorded
+from holdfast.ledger.opening import Opening
 from holdfast.ledger.transcript import Transcript
 from holdfast.mechanisms.claims import CHECKS, GATES
 from holdfast.mechanisms.mechanism import Checker, Mechanism
-from holdfast.mechanisms.terms import Account, Terms
-from holdfast.theory.direct.paired_score import detectable_gain
+from holdfast.mechanisms.terms import Account, PartStages, Terms, part_of_record, recorded_profile
+from holdfast.question.columns import Schema
+from holdfast.question.expression import Column
+from holdfast.statistics.derived import batches
+from holdfast.statistics.entry import Bound
+from holdfast.statistics.quantile import Quantile
+from holdfast.statistics.statistic import ConcentratedMean, Statistic
+from holdfast.theory.direct.paired import detectable_gain
 from holdfast.theory.leakage.gates import gate_gain
 from holdfast.wording import percent, plural, points
 
 if TYPE_CHECKING:
     from holdfast.mechanisms.privacy import Privacy
 
-__all__ = ["Budget", "LastBudget", "NextGate", "budget_of", "gain_shown"]
+__all__ = [
+    "MEAN",
+    "Budget",
+    "LastBudget",
+    "NextGate",
+    "QuestionKind",
+    "budget_of",
+    "declared_kinds",
+    "gain_shown",
+    "is_scaled",
+    "kind_after",
+    "part_stages",
+    "question_kind",
+    "scaled_kinds",
+]
+
+# The records of the parts, stage by stage; None is a mean of all rows.
+QuestionKind: TypeAlias = Sequence[Sequence[Mapping[str, Any] | None]]
+MEAN: QuestionKind = [[None]]
+
+
+def question_kind(
+    question: Bound, terms: Terms, answered: Container[str] = (), *, once: bool = False
+) -> QuestionKind:
+    """The kind of a question; `answered` parts, as the size of a group, are not asked again.
+
+    A search is taken to be as long as it can be.
+    """
+    if isinstance(question, Quantile):
+        threshold = question.threshold(question.low)  # of rows with a value, where some have none
+        return [*question_kind(threshold, terms, answered, once=once)] * question.longest
+    stages = batches(question, numbers=False, once=once)
+    new = [[part for part in stage if part.text not in answered] for stage in stages]
+    pending = [stage for stage in new if stage] or stages
+    return [[_record(part, terms) for part in stage] for stage in pending]
+
+
+def kind_after(
+    question: Bound, looks: Iterable[Recorded], terms: Terms, *, once: bool
+) -> QuestionKind:
+    """The kind of a question that was answered by these looks: others were there before it."""
+    answered = {each.question for each in looks if each.part_of != question.text}
+    return question_kind(question, terms, answered, once=once)
+
+
+def _record(part: Statistic, terms: Terms) -> Mapping[str, Any] | None:
+    return recorded_profile(part.concentration(terms.rows, terms.sampling), terms, part)
+
+
+def part_stages(kind: QuestionKind, terms: Terms) -> PartStages:
+    """The parts of a kind as mechanisms count them."""
+    return [[part_of_record(record, terms) for record in stage] for stage in kind]
+
+
+def declared_kinds(opening: Opening) -> list[QuestionKind]:
+    """What is counted before anything is asked: means of columns in the units declared."""
+    scaled = scaled_kinds(opening.schema, opening.terms)
+    return scaled if is_scaled(opening.schema) else [MEAN, *scaled]
+
+
+def is_scaled(schema: Schema) -> bool:
+    """Whether every column that was declared has a scale, and none a range."""
+    return bool(schema.scales) and not schema.bounds
+
+
+def scaled_kinds(schema: Schema, terms: Terms) -> list[QuestionKind]:
+    """Means of the columns of which a scale was declared, and no range."""
+    kinds = []
+    for name in sorted(schema.scales.keys() - schema.bounds.keys()):
+        mean = ConcentratedMean(Column(name, schema.types[name]), schema.scales[name])
+        with suppress(InvalidQuestion):  # no theorem covers it: it will be refused for that
+            kinds.append(question_kind(mean, terms))
+    return kinds
+
+
+# What is left.
+
 
 _DIFFERING = 0.05
 _POWER = 0.8  # 4 times in 5

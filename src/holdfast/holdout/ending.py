@@ -23,17 +23,15 @@ from holdfast.holdout.options import takes
 from holdfast.holdout.request import bound_to, one_answer_of
 from holdfast.holdout.search import require_late
 from holdfast.ledger.chain import now
-from holdfast.ledger.dictionaries import LAST_LOOK, Dictionary, late_question
+from holdfast.ledger.dictionaries import LAST_LOOK, Dictionary, late_question, stake_in
 from holdfast.ledger.entries import Recorded, revelation
 from holdfast.ledger.transcript import informed
 from holdfast.mechanisms.catalogue import kind_of
-from holdfast.mechanisms.dictionary import stake_in
 from holdfast.mechanisms.mechanism import Offer, Wish
 from holdfast.mechanisms.reveal import REVEAL, Reveal, levels_of, revealing, to_be_revealed
-from holdfast.statistics.bind import Question
+from holdfast.statistics.bind import Question, require_written
 from holdfast.statistics.derived import is_single
 from holdfast.statistics.description import DescribedQuestion, sure_half_width
-from holdfast.statistics.recorded import require_written
 from holdfast.statistics.registry import parts_of
 from holdfast.statistics.statistic import Statistic
 from holdfast.wording import plural

@@ -22,9 +22,8 @@ from holdfast.holdout.plays import implied_claim, wish_of
 from holdfast.holdout.request import NamedWidth, gate_wish, known_moment
 from holdfast.ledger.chain import now
 from holdfast.ledger.entries import Recorded, Request
-from holdfast.ledger.untried import Untried
 from holdfast.mechanisms.claims import CHECKS
-from holdfast.mechanisms.forecast_gates import FORECAST_GATES
+from holdfast.mechanisms.forecast_gates import FORECAST_GATES, Untried
 from holdfast.mechanisms.mechanism import ForecastGrounds, LikelyWidth, about
 from holdfast.statistics.derived import Paired, is_single
 from holdfast.statistics.entry import Bound

@@ -19,8 +19,7 @@ from holdfast.holdout.desk import Desk, close
 from holdfast.holdout.price import Cost
 from holdfast.holdout.request import NamedWidth, as_named, is_describable
 from holdfast.question.columns import Schema
-from holdfast.question.expression import Column, ColumnType
-from holdfast.question.text import numeral
+from holdfast.question.expression import Column, ColumnType, numeral
 from holdfast.statistics.bind import Question
 from holdfast.statistics.entry import TableCall
 from holdfast.statistics.labelled import GroupsOf, Label, grouping_column, of_group, whole_text

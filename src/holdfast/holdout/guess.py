@@ -10,11 +10,10 @@ from typing import Any
 
 from holdfast import require
 from holdfast.data.overlap import RowContents, unexplained_overlap
-from holdfast.data.sample import Sample
+from holdfast.data.sample import Sample, is_readable
 from holdfast.data.source import KnownTable, csv_paths, open_sample
 from holdfast.did_you_mean import number_meant
 from holdfast.errors import InvalidArgument
-from holdfast.holdout.protected import is_readable
 from holdfast.ledger.identity import is_protected
 from holdfast.ledger.opening import Opening
 from holdfast.mechanisms.mechanism import ForecastGrounds, LikelyWidth

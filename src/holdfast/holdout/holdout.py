@@ -11,9 +11,9 @@ from holdfast.data.attached import Fields
 from holdfast.did_you_mean import without_attribute
 from holdfast.errors import HoldfastError, LedgerUnavailable
 from holdfast.holdout.answer import Answer
+from holdfast.holdout.ask import Waiting, answered_together
 from holdfast.holdout.attach import Bringing, attach_column, differing, promote_column
 from holdfast.holdout.budget import Budget
-from holdfast.holdout.coalesce import Waiting, answered_together
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.forecast import DevFiles
 from holdfast.holdout.options import takes
@@ -32,9 +32,8 @@ if TYPE_CHECKING:
     from holdfast.certificate.certificate import ReuseCertificate
     from holdfast.certificate.signing import SigningKey
     from holdfast.data.computed import ScoreBounds
-    from holdfast.holdout.declare import CorrectionOptions, DeclareCost
+    from holdfast.holdout.declare import CorrectionOptions, DeclareCost, Learnt
     from holdfast.holdout.ending import Ending
-    from holdfast.holdout.learnt import Learnt
     from holdfast.holdout.search import Declaring, Search, SearchCost
     from holdfast.lab.arena.rehearsal import Rehearsal
     from holdfast.ledger.view import Explanation, LedgerView
@@ -93,7 +92,7 @@ class Holdout(Verbs):
     @property
     def learnt(self) -> Learnt:
         """What was learnt from training rows when the ledger was made, as a table."""
-        from holdfast.holdout.learnt import Learnt
+        from holdfast.holdout.declare import Learnt
 
         split = self.opening.split
         aside = None if split is None else split.rows - self.rows

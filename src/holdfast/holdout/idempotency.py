@@ -12,9 +12,8 @@ from collections.abc import Iterable, Sequence
 from holdfast.errors import InvalidArgument, InvalidQuestion, LedgerTampered
 from holdfast.holdout.answer import Answer
 from holdfast.holdout.batch import has_description
-from holdfast.holdout.budget import Budget, budget_of
+from holdfast.holdout.budget import Budget, budget_of, kind_after
 from holdfast.holdout.desk import Desk
-from holdfast.holdout.question_kind import kind_after
 from holdfast.ledger.entries import Recorded, Request
 from holdfast.ledger.transcript import Transcript
 from holdfast.statistics.bind import short_name

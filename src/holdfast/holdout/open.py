@@ -32,11 +32,15 @@ from holdfast.data.values import columns_with_missing
 from holdfast.errors import ImplausibleScale, InvalidArgument, SecondLedger
 from holdfast.guessers.guesser import guessers_of
 from holdfast.holdout.batch import require_claims
-from holdfast.holdout.declare import ADDED_LATER, cost_of_declaring, declare_more
+from holdfast.holdout.declare import (
+    ADDED_LATER,
+    cost_of_declaring,
+    declare_more,
+    schema_learnt_from,
+)
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.guess import other_rows, require_others, training_rows
 from holdfast.holdout.holdout import TIMEOUT, Holdout
-from holdfast.holdout.learnt import schema_learnt_from
 from holdfast.holdout.options import OpenOptions, takes
 from holdfast.holdout.planned_width import planned_for
 from holdfast.ledger.backend import LedgerHome

@@ -15,7 +15,7 @@ from typing import Any
 from holdfast import require
 from holdfast.data.sampling import Declared
 from holdfast.errors import NothingLeft
-from holdfast.holdout.question_kind import (
+from holdfast.holdout.budget import (
     MEAN,
     QuestionKind,
     is_scaled,

@@ -36,14 +36,15 @@ from holdfast.ledger.chain import now
 from holdfast.ledger.dictionaries import (
     LAST_LOOK,
     Dictionary,
+    after_opening,
     candidates_question,
     late_question,
     share_of,
+    stake_in,
 )
 from holdfast.ledger.entries import Recorded
 from holdfast.ledger.transcript import informed
 from holdfast.mechanisms.catalogue import kind_of
-from holdfast.mechanisms.dictionary import after_opening, stake_in
 from holdfast.mechanisms.mechanism import Wish
 from holdfast.mechanisms.winner import CvScores
 from holdfast.question.bounds import Range

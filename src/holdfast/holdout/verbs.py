@@ -48,8 +48,8 @@ from holdfast.holdout.request import (
     require_enough_differing,
     ruled,
 )
+from holdfast.ledger.attachments import BoardRecord, BoardTerms, TurnedAway
 from holdfast.ledger.chain import now
-from holdfast.ledger.leaderboards import BoardRecord, BoardTerms, TurnedAway
 from holdfast.statistics.bind import Question, question_of, read_question
 from holdfast.statistics.entry import Bound, By, TableCall
 from holdfast.statistics.labelled import GroupsOf, Labelled

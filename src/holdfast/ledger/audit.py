@@ -44,11 +44,11 @@ from holdfast.mechanisms.described import DESCRIBED, ground_of
 from holdfast.mechanisms.mechanism import ForecastGrounds, Offer, Wish
 from holdfast.mechanisms.reveal import REVEAL
 from holdfast.mechanisms.terms import Terms
+from holdfast.statistics.bind import asked_again, recorded_statistic
 from holdfast.statistics.derived import is_single
 from holdfast.statistics.description import columns_read, described_answer
 from holdfast.statistics.entry import Bound, Table
 from holdfast.statistics.mean import known_variance
-from holdfast.statistics.recorded import asked_again, recorded_statistic
 from holdfast.statistics.rule import Ground
 from holdfast.statistics.statistic import Statistic
 from holdfast.wording import plural

@@ -29,8 +29,9 @@ from holdfast.ledger.move import everything
 from holdfast.ledger.secret import known_secret
 from holdfast.ledger.side_files import sync_folder, was_moved, write_new
 from holdfast.ledger.sqlite import FileHome
-from holdfast.ledger.store import Reader, Witness, home_of, outside_witness, require_seen
+from holdfast.ledger.store import Reader, home_of
 from holdfast.ledger.transcript import Transcript
+from holdfast.ledger.witness import Witness, outside_witness, require_seen
 
 __all__ = ["Restoration", "backup", "restore"]
 
@@ -112,7 +113,7 @@ def restore(
                     copy.keep_file(name, records.file(name) or b"")
                 outside = outside_witness(rows[0][2])
                 if outside is not None:  # which knew of answers that are given up here
-                    outside.note(rows[-1][0], rows[-1][2])
+                    outside.note(rows[-1][0], rows[-1][2], restored=True)
                 copy.mark_moved(None)
                 closed = Transcript.resumed(Reader(there, secret, copy.records)).account.closed
     retired = closed.why if closed is not None and closed.retired else None

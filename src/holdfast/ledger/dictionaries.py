@@ -9,6 +9,11 @@ What is *declared* after answers is a dictionary, too: all texts over the table'
 their lengths in the schema that has more in it now. One that has no part of the failure
 probability answers nothing; its ranges and values are then only short for what could be written
 out, and questions have the lengths of that, as they had before.
+
+**Their account** (Theorem O'): what was declared when one is opened fixes the level of all its
+answers, for ever; nothing that is asked later changes it. It takes a part of what is left of the
+failure probability, and its answers are charged to whatever comes later and is no part of it, as
+described ones are.
 """
 
 from __future__ import annotations
@@ -19,16 +24,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from holdfast import require
-from holdfast.errors import InvalidQuestion, LedgerTampered, Refused
+from holdfast.errors import BudgetExhausted, InvalidQuestion, LedgerTampered, Refused
 from holdfast.ledger.attachments import AttachedColumn, Attachments
 from holdfast.ledger.chain import canonical
 from holdfast.ledger.limits import alike
 from holdfast.ledger.opening import Opening
 from holdfast.mechanisms.described import Described
-from holdfast.mechanisms.dictionary import LatePrior, Stake, after_opening, stake_in
 from holdfast.mechanisms.mechanism import Mechanism, Offer
 from holdfast.mechanisms.terms import Account, Closed, Terms
 from holdfast.mechanisms.winner import WINNER, CvScores, Winner, WinnerQuestion
@@ -36,17 +40,25 @@ from holdfast.question.bounds import Range
 from holdfast.question.columns import Schema
 from holdfast.question.declaring import bounds_pair
 from holdfast.statistics.bind import Question, bind
-from holdfast.statistics.bits import Prior
+from holdfast.statistics.bits import Bits, Prior
 from holdfast.statistics.description import (
     DescribedQuestion,
     columns_read,
     described,
     described_again,
 )
-from holdfast.statistics.entry import Table
+from holdfast.statistics.entry import Bound, Part, Table
 from holdfast.statistics.mean import Mean
 from holdfast.statistics.registry import parts_of
 from holdfast.statistics.rule import Ground
+from holdfast.theory.leakage.claim_levels import log_left
+from holdfast.theory.length.levels import (
+    declared_millibits,
+    late_log_level,
+    late_log_share,
+    log_kept,
+    undeclared_millibits,
+)
 
 if TYPE_CHECKING:
     from holdfast.ledger.transcript import Transcript
@@ -56,12 +68,84 @@ __all__ = [
     "LAST_LOOK",
     "Dictionaries",
     "Dictionary",
+    "LatePrior",
+    "Stake",
+    "after_opening",
     "candidates_question",
     "late_question",
     "offered_again",
     "schema_with",
     "share_of",
+    "stake_in",
 ]
+
+
+class Stake(NamedTuple):
+    """Stake of a dictionary: ln of its failure probability, and what had leaked."""
+
+    log_beta: float
+    nats: float
+
+    @property
+    def log_level(self) -> float:
+        """ln of the probability with which anything in it may fail, for a history that is fixed."""
+        return late_log_level(self.log_beta, 0, self.nats)
+
+
+def stake_in(terms: Terms, account: Account, share: float) -> Stake:
+    """Stake out of what is left of the ledger's failure probability; refused if nothing is."""
+    if terms.log_beta == -math.inf:
+        raise BudgetExhausted(
+            "described_share is 1, so that nothing of the failure probability is for anything "
+            "else; open a ledger with a smaller described_share. Nothing was spent."
+        )
+    remaining = log_left(terms.log_beta, account.leakage.log_beta_spent)
+    if remaining == -math.inf:
+        raise BudgetExhausted(
+            f"requested {share:g} of what is left of the failure probability "
+            f"{math.exp(terms.log_beta):.4g}; remaining 0 after {account.asked:,} questions. Use "
+            "fresh rows in a new ledger. Nothing was spent."
+        )
+    return Stake(late_log_share(remaining, share), account.nats)
+
+
+def after_opening(account: Account, stake: Stake, share: float) -> Account:
+    """The account after a dictionary is opened: later shares keep what it leaves of them.
+
+    One that takes everything closes the ledger; nothing has a share after it.
+    """
+    log_remaining = log_kept(account.log_kept, share) if share < 1.0 else account.log_kept
+    return replace(account, leakage=account.leakage.take(stake.log_beta), log_kept=log_remaining)
+
+
+@dataclass(frozen=True, slots=True)
+class LatePrior:
+    """Lengths in a dictionary with so many members: of what is declared of one, and other texts.
+
+    `own` is the prior of texts over the columns that were there, and the member's.
+    """
+
+    own: Prior
+    size: int
+    declared: frozenset[Part]
+
+    def read(self, question: Question) -> Bound:
+        return self.own.read(question)
+
+    def of(self, question: Bound) -> Bits:
+        return Bits.priced(parts_of(question), self.millibits)
+
+    def plans(self, part: Part) -> bool:
+        return self.own.plans(part)
+
+    def millibits(self, part: Part) -> int:
+        if part in self.declared:
+            return declared_millibits(self.size, len(self.declared))
+        return undeclared_millibits(self.size, len(self.declared)) + self.own.millibits(part)
+
+
+# Dictionaries that entries declare.
+
 
 DECLARED: Final = "declared/1"
 LAST_LOOK = "last look"

@@ -57,7 +57,7 @@ from holdfast.ledger.side_files import require_format, unavailable, was_moved, w
 from holdfast.ledger.sqlite import file_lock, hold_file_lock
 from holdfast.ledger.store import GIT
 
-__all__ = ["GRACE", "GitHome", "GitKeeper", "GitRecords"]
+__all__ = ["GRACE", "GitHome", "GitKeeper", "GitRecords", "Repository"]
 
 _FILE, _FOLDER = "ledger.txt", "columns"
 _OWN, _NEXT = "refs/heads/ledger", "refs/heads/next"  # of the repository that is ours
@@ -176,7 +176,7 @@ class _Remote:
         return kept | {"LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_DIR": str(repository)}
 
 
-class _Repository:
+class Repository:
     """A bare repository of ours, for as long as a ledger is open: what was fetched, and is pushed.
 
     Its folder is removed by who made it, and never by a fork.
@@ -262,11 +262,7 @@ class _Repository:
                 return
             if newest != parent:
                 raise LostRace(str(self._home)) from None
-            raise LedgerUnavailable(
-                f"the push to the ledger {str(self._home)!r} was refused ({failure}); nothing was "
-                "written or shown. Let this job push to that branch (in GitHub Actions: "
-                "permissions: contents: write), and run it again."
-            ) from None
+            raise self._home.refused(failure) from None
 
     def _remotely(self, *words: str) -> bytes:
         return self._command(["-C", self._home.remote.folder, *words])
@@ -363,7 +359,7 @@ def _moved_line(how: str | None) -> bytes:
 class GitRecords:
     """Rows of a ledger in a branch, as they were fetched last."""
 
-    def __init__(self, home: GitHome, repository: _Repository) -> None:
+    def __init__(self, home: GitHome, repository: Repository) -> None:
         self._home, self.repository = home, repository
         self.commit: str | None = None
         self.text = _Text()
@@ -594,7 +590,7 @@ class GitHome:
 
     def is_there(self) -> bool:
         """Whether there is such a branch, whatever it holds."""
-        with closing(_Repository(self)) as repository:
+        with closing(Repository(self)) as repository:
             return repository.newest() is not None
 
     def unreachable(self, failure: Exception) -> LedgerUnavailable:
@@ -605,10 +601,18 @@ class GitHome:
             "is told again, and paid for once."
         )
 
+    def refused(self, failure: Exception) -> LedgerUnavailable:
+        """Refusal of a remote that takes no push."""
+        return LedgerUnavailable(
+            f"the push to the ledger {str(self)!r} was refused ({failure}); nothing was written or "
+            "shown. Let this job push to that branch (in GitHub Actions: permissions: contents: "
+            "write), and run it again."
+        )
+
     def create(self, secret: bytes, first: Addition, timeout: float) -> None:  # noqa: ARG002
         """Make the ledger, as the first commit of its branch; one that is there stays."""
         moved = b"" if first.moved is None else _moved_line(first.moved)
-        with closing(_Repository(self)) as repository:
+        with closing(Repository(self)) as repository:
             if repository.newest() is not None:
                 return
             commit = repository.commit(None, "A new ledger", {_FILE: _lines(first) + moved})
@@ -654,7 +658,7 @@ class GitHome:
     def keeper(self) -> GitKeeper:
         """The ledger, to be read and written."""
         self._require_secret()
-        path, repository = self.beside("lock"), _Repository(self)
+        path, repository = self.beside("lock"), Repository(self)
         try:
             records = GitRecords(self, repository)
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -668,7 +672,7 @@ class GitHome:
     @contextmanager
     def records(self) -> Iterator[GitRecords]:
         """The ledger, to be looked at."""
-        with closing(_Repository(self)) as repository:
+        with closing(Repository(self)) as repository:
             yield GitRecords(self, repository)
 
 

@@ -23,6 +23,7 @@ from holdfast.ledger.limits import CLOSE
 from holdfast.question import build
 from holdfast.question.expression import Expression, Op, Operation
 from holdfast.question.row import RowValue, row_value
+from holdfast.statistics.bind import asked_again
 from holdfast.statistics.derived import Difference, Joined, Paired, Total, as_counted
 from holdfast.statistics.description import (
     DescribedParts,
@@ -33,7 +34,6 @@ from holdfast.statistics.description import (
 )
 from holdfast.statistics.entry import Bound, Table
 from holdfast.statistics.mean import Mean, expression_of
-from holdfast.statistics.recorded import asked_again
 from holdfast.statistics.rule import Ground
 from holdfast.statistics.spelling import paired_of
 from holdfast.theory.base.implied import (

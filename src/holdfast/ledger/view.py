@@ -22,7 +22,7 @@ from holdfast.question.columns import Schema
 from holdfast.statistics.bind import short_name
 from holdfast.statistics.description import method_of
 from holdfast.theory.base.intervals import Interval
-from holdfast.wording import missing_rows, percent, plural, status_text
+from holdfast.wording import adjusted_text, missing_rows, percent, plural, status_text
 
 if TYPE_CHECKING:
     import polars as pl
@@ -47,6 +47,7 @@ LINE_COLUMNS = {
     "missing": "Int64",
     "missing_most": "Int64",
     "verdict": "String",
+    "adjusted": "Float64",
     "guess": "Float64",
     "cost": "Float64",
     "why": "String",
@@ -83,6 +84,7 @@ def _facts(recorded: Recorded, number: int | None, rows: int) -> dict[str, Any]:
         "missing": recorded.missing[0],
         "missing_most": recorded.missing[1],
         "verdict": None if recorded.part_of else recorded.verdict,
+        "adjusted": recorded.adjusted,
         "guess": recorded.guess,
         "cost": recorded.charge,
         "why": request.why,
@@ -180,6 +182,8 @@ class LedgerView:
         lost = missing_rows(recorded.missing)
         note = f"  ({lost}){note}" if lost else note
         note = f"  (planned){note}" if recorded.planned else note
+        if recorded.adjusted is not None:
+            note += f"  ({adjusted_text(recorded.adjusted)})"
         bits = "" if recorded.bits is None else f"{recorded.bits:.1f}"
         interval = "" if recorded.side else recorded.interval_text  # the claim says it
         name = short_name(recorded.question, self.schema)

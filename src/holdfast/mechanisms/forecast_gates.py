@@ -8,6 +8,11 @@ with nobody awake but base, which moves no weight.
 
 What is remembered, by this mechanism's name: the forecasters' weights, and the last development
 result of each question, tried or not.
+
+**Gates that were not tried**, since their forecast was too low, are public, free, and no symbol.
+`untried/1` lists one. Nothing was asked and nothing is charged. Its development result counts for
+the forecasts that follow: they judge how many candidates gain by all that were run, not only by
+those that were tried. No promise rests on it.
 """
 
 from __future__ import annotations
@@ -17,6 +22,7 @@ from dataclasses import dataclass, fields, replace
 from hashlib import sha256
 from math import fsum
 from operator import mul
+from typing import Any
 
 from holdfast.errors import InvalidArgument
 from holdfast.mechanisms.claims import GATES, Claims, by_sign_test, reach_of_test
@@ -37,7 +43,12 @@ from holdfast.theory.leakage.forecasts import (
 )
 from holdfast.theory.leakage.nats import confirmed_log_charge, surprise_log_charge
 
-__all__ = ["FORECAST_GATES", "ForecastGates"]
+__all__ = [
+    "FORECAST_GATES",
+    "UNTRIED",
+    "ForecastGates",
+    "Untried",
+]
 
 _OPENED = Mixture.opened(STATED_GATE_PRIOR)
 # How a forecaster that would state a number, and is given none, follows the development rows: so
@@ -177,3 +188,44 @@ def _followed(members: Sequence[float | None]) -> Sequence[float | None]:
 
 _GATES = {each.name: getattr(GATES, each.name) for each in fields(Claims)}
 FORECAST_GATES = ForecastGates(**{**_GATES, "name": "forecast gate/1"})
+
+
+# Gates that were not tried.
+
+
+UNTRIED = "untried/1"
+
+
+@dataclass(frozen=True, slots=True)
+class Untried:
+    """A gate that was not tried: its question, the development result, and its forecast.
+
+    `forecast` is None where the candidate was stopped on development rows.
+    """
+
+    at: str
+    question: str
+    dev: DevResult | None
+    forecast: float | None
+    why: str | None = None
+    by: str | None = None
+
+    def body(self) -> dict[str, Any]:
+        """The entry that lists it."""
+        plain = {name: getattr(self, name) for name in self.__slots__}
+        dev = self.dev
+        counts = None if dev is None else [dev.better, dev.worse, dev.rows]
+        return {"kind": UNTRIED, **plain, "dev": counts}
+
+    @classmethod
+    def read(cls, body: Mapping[str, Any]) -> Untried:
+        """What `body` wrote."""
+        plain = {name: body[name] for name in cls.__slots__}
+        dev = None if body["dev"] is None else DevResult(*body["dev"])
+        return cls(**{**plain, "dev": dev})
+
+    def entered(self, account: Account) -> Account:
+        """The account with its development result; nothing is charged."""
+        if self.dev is None:
+            return account
+        return FORECAST_GATES.after_untried(account, self.question, self.dev)

@@ -5,6 +5,9 @@ too. With *shown* the least of three is told: a finer symbol, which is charged b
 What is said is the largest so far, *p-star*: a claim may rest on those before it. Where something
 was claimed without a grade, that is the ledger's own failure probability.
 
+With a forecast the weight that the grades share is the mixture's (Theorem F), which learns from
+*shown* alone, never from a grade.
+
 What is remembered, by this mechanism's name: how many claims were shown with a grade, and the
 largest grade of them.
 """
@@ -18,6 +21,7 @@ from dataclasses import dataclass, fields, replace
 from holdfast.data.sample import Sample
 from holdfast.errors import InvalidArgument
 from holdfast.mechanisms.claims import GATES, Claims, showings
+from holdfast.mechanisms.forecast_gates import FORECAST_GATES
 from holdfast.mechanisms.mechanism import Offer, Release, Symbol, Wish
 from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.terms import Account, Terms
@@ -42,12 +46,15 @@ class GradedGates(Claims):
 
     def offer(self, terms: Terms, account: Account, wishes: Sequence[Wish]) -> list[Offer]:
         (wish, *others) = wishes
-        if others or wish.forecast is not None:
+        if others:
             raise InvalidArgument(
-                f"{len(wishes)} gates with grades come together, or one has a forecast; give one "
-                "gate, without dev= and expect=, or leave out grades=."
+                f"{len(wishes)} gates with grades come together; give one gate, or leave out "
+                "grades=."
             )
-        (by_base,) = Claims.offer(self, terms, account, wishes)
+        if wish.forecast is None:
+            (by_base,) = Claims.offer(self, terms, account, wishes)
+        else:
+            (by_base,) = FORECAST_GATES.offer(terms, account, wishes)
         weight, extra = _weight(by_base), by_base.extra or {}
         betas = [terms.log_beta + math.log(grade) for grade in GRADES]
         levels = grade_log_levels(
@@ -126,7 +133,10 @@ class GradedGates(Claims):
     def advance(
         self, account: Account, offers: Sequence[Offer], releases: Sequence[Release]
     ) -> Account:
-        later = Claims.advance(self, account, offers, releases)
+        if any("forecast" in (offer.extra or {}) for offer in offers):
+            later = FORECAST_GATES.advance(account, offers, releases)
+        else:
+            later = Claims.advance(self, account, offers, releases)
         for offer, release in zip(offers, releases, strict=True):
             if release.adjusted is None:
                 continue

@@ -22,8 +22,15 @@ from datetime import datetime
 from holdfast.errors import InvalidQuestion, NotBounded
 from holdfast.question.bounds import ELEMENTARY, Range, range_of, shows_column
 from holdfast.question.elementary import MOST_EXPONENT, exp_of, ln_of
-from holdfast.question.expression import Constant, Expression, Op, Operation, ValueKind
-from holdfast.question.text import numeral, text_of
+from holdfast.question.expression import (
+    Constant,
+    Expression,
+    Op,
+    Operation,
+    ValueKind,
+    numeral,
+    text_of,
+)
 
 __all__ = [
     "FALSE",

@@ -26,8 +26,7 @@ from holdfast.question.declaring import (
     shortened,
     value_text,
 )
-from holdfast.question.expression import Column, ColumnType, ValueKind
-from holdfast.question.text import string
+from holdfast.question.expression import Column, ColumnType, ValueKind, string
 from holdfast.wording import plural
 
 __all__ = ["FROM_TRAINING", "Schema", "no_column"]

@@ -66,8 +66,7 @@ from typing import Any, NamedTuple, TypeAlias
 from holdfast import require
 from holdfast.errors import InvalidArgument
 from holdfast.question.bounds import Range
-from holdfast.question.expression import ColumnType, ValueKind
-from holdfast.question.text import numeral
+from holdfast.question.expression import ColumnType, ValueKind, numeral
 
 __all__ = [
     "LISTS",

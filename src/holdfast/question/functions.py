@@ -20,9 +20,8 @@ from holdfast.errors import InvalidArgument, InvalidQuestion
 from holdfast.question.bounds import Range
 from holdfast.question.columns import Schema
 from holdfast.question.declaring import bounds_pair
-from holdfast.question.expression import ColumnType
+from holdfast.question.expression import ColumnType, identifier, numeral
 from holdfast.question.row import RowValue, check_width
-from holdfast.question.text import identifier, numeral
 
 if TYPE_CHECKING:
     import numpy as np

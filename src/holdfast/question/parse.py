@@ -25,10 +25,12 @@ from holdfast.question.expression import (
     Op,
     Operation,
     ValueKind,
+    identifier,
+    string,
     subtrees,
+    text_of,
 )
 from holdfast.question.safe_text import OPERATOR_CHAINS, TextToken, not_here, read_sql, read_words
-from holdfast.question.text import identifier, string, text_of
 
 __all__ = [
     "MAX_PATTERN",

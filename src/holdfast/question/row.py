@@ -35,9 +35,11 @@ from holdfast.question.expression import (
     ValueKind,
     bottom_up,
     column_names,
+    identifier,
+    numeral,
     subtrees,
+    text_of,
 )
-from holdfast.question.text import identifier, numeral, text_of
 
 __all__ = [
     "GRID",

@@ -99,14 +99,20 @@ def _parsed(text: str, columns: Collection[str]) -> exp.Expression:
         expression: exp.Expression = where.this  # type: ignore[union-attr]  # None fails, too
     except (SqlglotError, *_UNREADABLE):
         raise InvalidQuestion(
-            f"{text.strip()[:60]!r} cannot be read as one expression{_misread(text, columns)}"
+            f"{text.strip()[:60]!r} cannot be read as one expression"
+            f"{_misread(text, tokens[1:], columns)}"
         ) from None
     _check_nodes(expression)
     return expression
 
 
-def _misread(text: str, columns: Collection[str]) -> str:
+def _misread(text: str, tokens: Sequence[Token], columns: Collection[str]) -> str:
     """Why a text may not be readable, and what to write."""
+    kinds = _kinds()
+    for token in tokens:
+        if token.text in columns and kinds[token.token_type] not in ("VAR", "IDENTIFIER", "STRING"):
+            name = token.text
+            return f'; {name} is a word of questions; write the column in double quotes: "{name}".'
     spaced = [name for name in columns if not name.isidentifier() and name in text]
     if spaced:
         return f'; write the column {spaced[0]!r} in double quotes: "{spaced[0]}".'

@@ -14,9 +14,9 @@ from functools import cached_property
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from holdfast.errors import InvalidQuestion
+from holdfast.question.expression import identifier, numeral, string
 from holdfast.question.parse import read_call, reads_alike
 from holdfast.question.safe_text import TextToken, read_words
-from holdfast.question.text import identifier, numeral, string
 from holdfast.statistics.averages import MEANS
 from holdfast.statistics.bind import TABLES
 from holdfast.statistics.registry import STATISTICS

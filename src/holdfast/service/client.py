@@ -19,11 +19,10 @@ from holdfast import require
 from holdfast.boards.standings import Standing, Standings
 from holdfast.errors import InvalidArgument
 from holdfast.holdout.answer import Answer
-from holdfast.holdout.budget import Budget
+from holdfast.holdout.budget import Budget, QuestionKind
 from holdfast.holdout.groups import Distribution, Groups
 from holdfast.holdout.options import AskSent, BatchSent, CheckSent, CostOptions, GateSent, takes
 from holdfast.holdout.price import Cost
-from holdfast.holdout.question_kind import QuestionKind
 from holdfast.ledger.attachments import AttachedColumn
 from holdfast.ledger.entries import Recorded, Request
 from holdfast.ledger.limits import interval_between, plain_interval
@@ -424,7 +423,7 @@ class ServedHoldout:
                 f"output is {str(path)!r}; its name must end in .html, .pdf or .json."
             )
         if form == "pdf":
-            from holdfast.certificate.pdf import pdf_of
+            from holdfast.certificate.page import pdf_of
 
             path.write_bytes(pdf_of(self._sender.text(f"{self._path}/certificate", form="html")))
         else:

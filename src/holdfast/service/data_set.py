@@ -2,7 +2,7 @@
 
 The asker holds the ledger while it looks at the rows, which may take long; what is free to know is
 read from the ledger by a holdout without rows, which waits for nobody. Calls that arrive while the
-asker is busy wait together, and are put together (`holdfast.holdout.coalesce`).
+asker is busy wait together, and are put together (`holdfast.holdout.ask`).
 """
 
 from __future__ import annotations
@@ -29,8 +29,7 @@ from holdfast.errors import (
     Refused,
 )
 from holdfast.holdout.answer import Answer
-from holdfast.holdout.ask import CallTerms
-from holdfast.holdout.coalesce import Waiting
+from holdfast.holdout.ask import CallTerms, Waiting
 from holdfast.holdout.groups import Distribution, Groups
 from holdfast.holdout.guess import guess_of
 from holdfast.holdout.holdout import Holdout

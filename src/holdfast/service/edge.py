@@ -14,14 +14,14 @@ from typing import Any, cast
 from urllib.parse import quote
 
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 from holdfast.service.access import client_of
 from holdfast.service.data_set import Service
 from holdfast.service.logs import log_failure
-from holdfast.service.problems import Rejected, problem_reply, rejection
+from holdfast.service.problems import Problem, Rejected, problem_reply, rejection
 from holdfast.service.sessions import SignedOut, session_of
 
 __all__ = ["CONTENT_POLICY", "Edge", "PromptConnection"]
@@ -37,6 +37,18 @@ CONTENT_POLICY = (
 # What may be long: files, and JSON, which is read as one piece and keeps everybody waiting.
 _FILES, _LISTS = ("/columns/file", "/board/file"), ("/columns", "/board")
 _MOUNTED = "/mcp"  # which answers every method by itself
+# What pages and whoever watches the service ask every few seconds: no news of an access log.
+_POLLED = frozenset({"/data/{dataset}/news", "/health", "/ready", "/metrics"})
+_HUNG_UP = 499  # the status of logs and metrics for clients that wait for no reply
+_STOPPING = Problem(
+    503,
+    "stopping",
+    "The service is stopping",
+    "the service stops, and what was sent was not answered in time.",
+    ("Send the same request again with the same Idempotency-Key: it is answered once.",),
+    "LedgerUnavailable",
+    retry_after=10,
+)
 # As they are sent: every reply carries them.
 _HEADERS = tuple(
     (name.encode(), value.encode())
@@ -81,6 +93,13 @@ class Edge:
             limit = self._limit(scope)
             _require_short(scope, limit)
             await self._app(scope, _limited(receive, limit), sent)
+        except ClientDisconnect:
+            status = _HUNG_UP
+            _log.info("%s: the client hung up before its request was whole", _route(scope))
+        except asyncio.CancelledError:  # the server's, which takes no more replies from now on
+            _log.warning("%s: not answered before the service stopped", _route(scope))
+            if not status:
+                await problem_reply(_STOPPING)(scope, receive, sent)
         except Exception as error:
             if not isinstance(error, Rejected):
                 log_failure(_log, _route(scope), error)
@@ -88,10 +107,14 @@ class Edge:
                 await problem_reply(error)(scope, receive, sent)
         finally:
             self._service.metrics.request(_method(received), _route(scope), status)
-            if _access.isEnabledFor(logging.INFO):
-                self._log_access(scope, _method(received), status, time.monotonic() - began)
+            polled = _route(scope) in _POLLED and status < 400
+            level = logging.DEBUG if polled else logging.INFO
+            if _access.isEnabledFor(level):
+                self._log_access(level, scope, _method(received), status, time.monotonic() - began)
 
-    def _log_access(self, scope: Scope, method: str, status: int, seconds: float) -> None:
+    def _log_access(
+        self, level: int, scope: Scope, method: str, status: int, seconds: float
+    ) -> None:
         """One line of the access log: who, from where, to which address, and what it came to."""
         token = scope.get("state", {}).get("token")
         facts: dict[str, Any] = {
@@ -103,7 +126,7 @@ class Edge:
             "seconds": round(seconds, 3),
         }
         words = ["-" if each is None else each for each in facts.values()]
-        _access.info("%s %s %s %s %d %.3f", *words, extra={"facts": facts})
+        _access.log(level, "%s %s %s %s %d %.3f", *words, extra={"facts": facts})
 
     def _limit(self, scope: Scope) -> int:
         """Columns are long; nobody is listened to for so long but those who may bring them.

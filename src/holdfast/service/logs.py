@@ -39,10 +39,18 @@ def start_logging(level: LogLevel, form: LogFormat) -> None:
     """Write the logs of this process to standard error, one record after another."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines() if form == "json" else TextLines())
+    handler.addFilter(_at_its_level)
     for name in ("holdfast", "uvicorn"):
         logger = logging.getLogger(name)
         logger.handlers, logger.propagate = [handler], False
         logger.setLevel(level.upper() if name == "holdfast" or level != "info" else "WARNING")
+
+
+def _at_its_level(record: logging.LogRecord) -> bool:
+    """Requests that the server cuts off when it stops are no error: each has a line of its own."""
+    if record.name == "uvicorn.error" and str(record.msg).startswith("Cancel %s running task"):
+        record.levelno, record.levelname = logging.WARNING, "WARNING"
+    return True
 
 
 def log_failure(logger: logging.Logger, message: str, error: BaseException) -> None:

@@ -12,8 +12,7 @@ from typing import Annotated, Any, Literal, TypeAlias, get_type_hints
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from holdfast.boards.standings import Standing
-from holdfast.ledger.attachments import Origin
-from holdfast.ledger.leaderboards import TurnedAway
+from holdfast.ledger.attachments import Origin, TurnedAway
 from holdfast.ledger.view import LINE_COLUMNS
 from holdfast.mechanisms.terms import Terms
 from holdfast.planner.table import Option

@@ -15,7 +15,7 @@ from holdfast.holdout.groups import Distribution, Groups
 from holdfast.holdout.holdout import Holdout
 from holdfast.ledger.entries import Recorded
 from holdfast.ledger.view import LedgerView
-from holdfast.question.text import identifier
+from holdfast.question.expression import identifier
 from holdfast.service.data_set import dataset_kind
 from holdfast.service.tokens import Token
 from holdfast.service.wire import ledger_told

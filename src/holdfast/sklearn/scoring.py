@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from holdfast.errors import InvalidArgument
 from holdfast.question.bounds import Range
 from holdfast.question.declaring import bounds_pair
-from holdfast.question.text import identifier, numeral, string
+from holdfast.question.expression import identifier, numeral, string
 from holdfast.sklearn.caps import ErrorCaps
 from holdfast.sklearn.matrix import DEVIATION, LABEL, label_texts
 from holdfast.statistics.metrics import METRICS, UNIT, loss_text, scoring_meant

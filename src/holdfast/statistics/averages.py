@@ -12,10 +12,9 @@ from holdfast.errors import InvalidArgument, InvalidQuestion
 from holdfast.question import build
 from holdfast.question.bounds import range_of
 from holdfast.question.declaring import Scale
-from holdfast.question.expression import Column, ColumnType, Expression, Op, ValueKind
+from holdfast.question.expression import Column, ColumnType, Expression, Op, ValueKind, text_of
 from holdfast.question.functions import RowFunction
 from holdfast.question.row import RowValue, known, row_value
-from holdfast.question.text import text_of
 from holdfast.statistics.derived import (
     Conditional,
     Difference,

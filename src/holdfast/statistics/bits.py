@@ -9,8 +9,7 @@ from typing import Any
 from holdfast.data.design import ANY_GROUP
 from holdfast.errors import InvalidArgument, InvalidQuestion, NotDescribed
 from holdfast.prior.atoms import spelled_texts
-from holdfast.prior.column_weights import Columns
-from holdfast.prior.grammar import Grammar
+from holdfast.prior.grammar import Columns, Grammar
 from holdfast.question.columns import Schema
 from holdfast.statistics.bind import Question, bind
 from holdfast.statistics.entry import Bound, Part, Role, Table, Use

@@ -15,9 +15,8 @@ from typing import ClassVar, Protocol, TypeAlias, TypeGuard, TypeVar, cast
 from holdfast import require
 from holdfast.errors import InvalidQuestion
 from holdfast.question import build
-from holdfast.question.expression import Expression, Op
+from holdfast.question.expression import Expression, Op, text_of
 from holdfast.question.row import RowValue, may_be_missing, row_value
-from holdfast.question.text import text_of
 from holdfast.statistics.mean import Average, Mean, expression_of
 from holdfast.statistics.statistic import ConcentratedGroupMean, ConcentratedMean, Statistic
 from holdfast.theory.base.intervals import Interval

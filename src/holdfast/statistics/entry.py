@@ -22,12 +22,13 @@ from holdfast.question.expression import (
     Operation,
     ValueKind,
     column_names,
+    numeral,
+    text_of,
 )
 from holdfast.question.functions import RowFunction, bind_function
 from holdfast.question.parse import parse_row
 from holdfast.question.polars_row import from_polars
 from holdfast.question.row import RowValue, row_value
-from holdfast.question.text import numeral, text_of
 from holdfast.statistics.derived import Conditional
 from holdfast.statistics.mean import Average, Mean, expression_of, group_mean, rows_with_value
 from holdfast.theory.base.unbounded import difference_scale

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from holdfast.errors import InvalidArgument, InvalidQuestion, NotDescribed
-from holdfast.prior.column_weights import Columns
+from holdfast.prior.grammar import Columns
 from holdfast.prior.literals import Class
 from holdfast.question import build
 from holdfast.question.columns import no_column

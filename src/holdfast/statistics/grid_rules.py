@@ -53,23 +53,24 @@ from holdfast.theory.base.safeside import (
 )
 from holdfast.theory.direct.auc import auc_interval, block_counts, rank_areas
 from holdfast.theory.direct.bounded_mean import enclosed_mean_interval
-from holdfast.theory.direct.correlation import correlation_by_bets
-from holdfast.theory.direct.difference import enclosed_difference_interval
-from holdfast.theory.direct.kendall import (
+from holdfast.theory.direct.correlation import (
     block_concordance,
+    correlation_by_bets,
     kendall_block_interval,
     kendall_blocks,
     sum_of_signs,
 )
+from holdfast.theory.direct.difference import enclosed_difference_interval
 from holdfast.theory.direct.losses import loss_ratio_lower, root_interval
 from holdfast.theory.direct.order_statistics import quantile_ranks, threshold_interval
 from holdfast.theory.direct.spread import covariance_by_bets, enclosed_std_by_bets
 from holdfast.theory.direct.symbols import POINTS, GridSymbol, grid_answer, grid_symbol
-from holdfast.theory.direct.unit_differences import UnitSums, unit_difference_interval
 from holdfast.theory.direct.unit_sums import (
+    UnitSums,
     group_mean_interval,
     m_dependent_mean_interval,
     pooled_mean_interval,
+    unit_difference_interval,
     unit_mean_interval,
 )
 from holdfast.theory.length.levels import whole_grid_symbols
@@ -244,7 +245,6 @@ class Gridded:
         """The symbols of a value with its interval, both as fractions of the range.
 
         `size` is that of its group, and those of the groups `around` it stand before.
-
         What is read of a row is off its value by less than `GRID_ERROR`, and so is a mean.
         """
         if value is None:

@@ -14,8 +14,16 @@ from holdfast import require
 from holdfast.data.design import ANY_GROUP, DesignValue
 from holdfast.errors import InvalidQuestion
 from holdfast.question import build
-from holdfast.question.expression import Column, ColumnType, Expression, Op, ValueKind
-from holdfast.question.text import identifier, numeral, text_of
+from holdfast.question.expression import (
+    Column,
+    ColumnType,
+    Expression,
+    Op,
+    ValueKind,
+    identifier,
+    numeral,
+    text_of,
+)
 from holdfast.statistics.bind import TABLES, bind
 from holdfast.statistics.entry import MOST_WHOLE, Bound, Call, Table, TableCall, number_of
 from holdfast.statistics.vectors import coordinates, vector_text
@@ -161,7 +169,8 @@ def _histogram(call: TableCall, table: Table) -> _Members:
     edges = [number_of("edge", edge) for edge in rest]
     if len(edges) < 2 or any(a >= b for a, b in pairwise(edges)):
         raise InvalidQuestion(
-            f"A histogram needs at least two edges, each above the one before, not {edges}."
+            f"A histogram needs at least two edges, each above the one before, not {edges}; write "
+            f"it like histogram({text_of(table.expression(argument))}, 0, 10, 20)."
         )
     value = build.as_number(table.expression(argument), "a histogram")
     bins: list[tuple[Label, Call]] = []

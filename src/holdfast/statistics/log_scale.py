@@ -11,9 +11,8 @@ from __future__ import annotations
 import math
 
 from holdfast.question import build
-from holdfast.question.expression import Expression, Op
+from holdfast.question.expression import Expression, Op, text_of
 from holdfast.question.row import RowValue
-from holdfast.question.text import text_of
 from holdfast.theory.base.intervals import Interval
 
 __all__ = ["FARTHEST", "from_log_scale", "interval_from_log_scale", "on_log_scale"]

@@ -16,9 +16,8 @@ from holdfast import require
 from holdfast.data.sampling import Independent
 from holdfast.errors import NotDescribed
 from holdfast.question import build
-from holdfast.question.expression import Op
+from holdfast.question.expression import Op, numeral, text_of
 from holdfast.question.row import RowValue, row_value
-from holdfast.question.text import numeral, text_of
 from holdfast.statistics.averages import of_pairs
 from holdfast.statistics.derived import (
     Conditional,

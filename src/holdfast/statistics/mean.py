@@ -21,9 +21,8 @@ from holdfast.data.sampling import (
 from holdfast.errors import InvalidQuestion
 from holdfast.question import build
 from holdfast.question.bounds import range_of
-from holdfast.question.expression import Constant, Expression, Op, Operation
+from holdfast.question.expression import Constant, Expression, Op, Operation, numeral, text_of
 from holdfast.question.row import RowValue, row_value
-from holdfast.question.text import numeral, text_of
 from holdfast.statistics.statistic import Measured, Statistic, measure, row_error
 from holdfast.theory.base.concentration import BoundedMean, Concentration
 from holdfast.theory.base.dependence import ClusteredRows, GraphMean, MDependentMean

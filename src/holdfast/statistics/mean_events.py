@@ -17,9 +17,8 @@ from holdfast.prior.atoms import holes
 from holdfast.prior.grammar import Grammar
 from holdfast.prior.literals import free_number_millibits
 from holdfast.question import build
-from holdfast.question.expression import Expression, Op, Operation, ValueKind
+from holdfast.question.expression import Expression, Op, Operation, ValueKind, text_of
 from holdfast.question.row import GRID, RowValue, is_decided_by_values, row_value
-from holdfast.question.text import text_of
 from holdfast.statistics.concentrated_rules import concentrated_group_look, concentrated_look
 from holdfast.statistics.derived import (
     Conditional,
@@ -79,7 +78,7 @@ from holdfast.statistics.spelling import (
     part_condition,
 )
 from holdfast.statistics.statistic import ConcentratedGroupMean, ConcentratedMean
-from holdfast.theory.direct.half_each import half_each_interval
+from holdfast.theory.direct.bounded_mean import half_each_interval
 from holdfast.theory.direct.symbols import contained_levels
 from holdfast.theory.length.levels import any_order_millibits
 

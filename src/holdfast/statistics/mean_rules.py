@@ -55,9 +55,11 @@ from holdfast.theory.base.safeside import (
     round_up,
 )
 from holdfast.theory.direct.bounded_mean import enclosed_mean_interval
-from holdfast.theory.direct.difference import enclosed_difference_interval
+from holdfast.theory.direct.difference import (
+    enclosed_difference_interval,
+    share_difference_interval,
+)
 from holdfast.theory.direct.paired import paired_difference_interval
-from holdfast.theory.direct.share_difference import share_difference_interval
 from holdfast.theory.direct.symbols import (
     STEPS,
     StepSymbol,

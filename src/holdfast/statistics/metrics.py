@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from holdfast.question.bounds import Range
-from holdfast.question.text import numeral
+from holdfast.question.expression import numeral
 
 __all__ = ["METRICS", "UNIT", "MetricFacts", "loss_text", "metric_meant", "scoring_meant"]
 

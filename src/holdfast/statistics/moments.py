@@ -12,9 +12,8 @@ from typing import ClassVar, overload
 
 from holdfast.errors import InvalidQuestion
 from holdfast.question import build
-from holdfast.question.expression import Expression, Op
+from holdfast.question.expression import Expression, Op, numeral
 from holdfast.question.row import RowValue, row_value
-from holdfast.question.text import numeral
 from holdfast.statistics.derived import (
     Conditional,
     Estimate,

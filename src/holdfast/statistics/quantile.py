@@ -23,10 +23,11 @@ from holdfast.question.expression import (
     Op,
     Operation,
     ValueKind,
+    numeral,
+    text_of,
 )
 from holdfast.question.functions import RowFunction
 from holdfast.question.row import RowValue, row_value
-from holdfast.question.text import numeral, text_of
 from holdfast.statistics.derived import (
     Conditional,
     Estimate,

@@ -15,9 +15,8 @@ from holdfast import require
 from holdfast.data.sample import Sample, plain_frames, reading
 from holdfast.data.sampling import Independent, Sampling
 from holdfast.errors import InvalidQuestion
-from holdfast.question.expression import Column, ValueKind
+from holdfast.question.expression import Column, ValueKind, identifier, numeral
 from holdfast.question.row import RowValue, known
-from holdfast.question.text import identifier, numeral
 from holdfast.statistics.entry import (
     Call,
     Entry,

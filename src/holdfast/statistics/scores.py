@@ -16,9 +16,8 @@ from holdfast.data.values import evaluate
 from holdfast.errors import NotDescribed
 from holdfast.prior.grammar import Grammar
 from holdfast.question import build
-from holdfast.question.expression import Expression, Op, column_names
+from holdfast.question.expression import Expression, Op, column_names, numeral, text_of
 from holdfast.question.row import RowValue, may_be_missing, row_value
-from holdfast.question.text import numeral, text_of
 from holdfast.statistics.derived import (
     Conditional,
     Difference,

@@ -30,9 +30,8 @@ from holdfast.statistics.rule import (
     within,
 )
 from holdfast.theory.base.concentration import BoundedMean
-from holdfast.theory.base.intervals import Interval, clopper_pearson
+from holdfast.theory.base.intervals import Interval, clopper_pearson, independent_clopper_pearson
 from holdfast.theory.direct.order_statistics import threshold_interval
-from holdfast.theory.direct.proportion import independent_clopper_pearson
 from holdfast.theory.direct.unit_sums import f1_interval
 from holdfast.theory.length.levels import count_symbols, group_symbols
 

@@ -16,9 +16,8 @@ from dataclasses import dataclass
 
 from holdfast.errors import InvalidQuestion
 from holdfast.question import build
-from holdfast.question.expression import Constant, Expression, Op, Operation, ValueKind
+from holdfast.question.expression import Constant, Expression, Op, Operation, ValueKind, text_of
 from holdfast.question.row import RowValue, may_be_missing, row_value
-from holdfast.question.text import text_of
 from holdfast.statistics.derived import as_counted
 from holdfast.statistics.mean import expression_of
 

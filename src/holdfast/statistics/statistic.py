@@ -17,9 +17,8 @@ from holdfast.data.sampling import Sampling
 from holdfast.errors import InvalidQuestion
 from holdfast.question import build
 from holdfast.question.declaring import Scale
-from holdfast.question.expression import Expression, column_names
+from holdfast.question.expression import Expression, column_names, numeral, text_of
 from holdfast.question.row import GRID, GRID_ERROR, RowValue, condition_row, row_value
-from holdfast.question.text import numeral, text_of
 from holdfast.theory.base.concentration import Concentration
 from holdfast.theory.base.random_sizes import PooledUnits
 from holdfast.theory.base.unbounded import (

@@ -18,9 +18,8 @@ from holdfast.data.sample import Sample
 from holdfast.data.sampling import Sampling
 from holdfast.errors import InvalidArgument, InvalidQuestion
 from holdfast.question import build
-from holdfast.question.expression import Expression, Op
+from holdfast.question.expression import Expression, Op, numeral, text_of
 from holdfast.question.row import RowValue, known, row_value
-from holdfast.question.text import numeral, text_of
 from holdfast.statistics.entry import (
     Call,
     Entry,

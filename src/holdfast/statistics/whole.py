@@ -17,10 +17,16 @@ from holdfast.prior.literals import free_number_millibits
 from holdfast.question import build
 from holdfast.question.bounds import Range
 from holdfast.question.declaring import Scale
-from holdfast.question.expression import Expression, column_names
+from holdfast.question.expression import (
+    Expression,
+    column_names,
+    identifier,
+    numeral,
+    string,
+    text_of,
+)
 from holdfast.question.functions import row_function
 from holdfast.question.row import RowValue, known
-from holdfast.question.text import identifier, numeral, string, text_of
 from holdfast.statistics.entry import (
     By,
     Call,
@@ -192,7 +198,7 @@ class Kendall:
 
     def read(self, sample: Sample) -> Measured:
         from holdfast.data.ranking import paired_numbers
-        from holdfast.theory.direct.kendall import sum_of_signs
+        from holdfast.theory.direct.correlation import sum_of_signs
 
         x, y = paired_numbers(sample, self.values, self.condition)
         pairs = x.size * (x.size - 1) // 2

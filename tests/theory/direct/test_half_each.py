@@ -13,11 +13,11 @@ from scipy.stats import norm
 
 from holdfast.errors import InvalidArgument
 from holdfast.theory.base.intervals import Interval
-from holdfast.theory.direct.bounded_mean import bounded_mean_interval
-from holdfast.theory.direct.half_each import (
+from holdfast.theory.direct.bounded_mean import (
     NEAR,
     SERIES,
     block_powers,
+    bounded_mean_interval,
     half_each_interval,
     half_each_lower,
     log_wealth,

@@ -13,7 +13,7 @@ from scipy.stats import norm
 
 from holdfast.errors import InvalidArgument
 from holdfast.theory.base.intervals import Interval
-from holdfast.theory.direct.kendall import (
+from holdfast.theory.direct.correlation import (
     block_concordance,
     kendall_block_interval,
     kendall_blocks,

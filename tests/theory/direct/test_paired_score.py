@@ -9,12 +9,13 @@ import pytest
 
 from holdfast.errors import InvalidArgument
 from holdfast.theory.base.intervals import Interval
-from holdfast.theory.direct.paired import paired_difference_interval, sign_test_log_p
-from holdfast.theory.direct.paired_score import (
+from holdfast.theory.direct.paired import (
     TEST_SHARE,
     detectable_gain,
+    paired_difference_interval,
     paired_score_interval,
     paired_score_lower,
+    sign_test_log_p,
 )
 from tests.theory.direct.worlds import shrunk
 

@@ -12,14 +12,12 @@ from hypothesis import given, settings, strategies as st
 from holdfast.errors import InvalidArgument
 from holdfast.theory.base.intervals import (
     Interval,
+    bentkus_upper,
     clopper_pearson,
     clopper_pearson_upper,
-    log_binomial_cdf,
-)
-from holdfast.theory.direct.proportion import (
-    bentkus_upper,
     independent_clopper_pearson,
     independent_clopper_pearson_upper,
+    log_binomial_cdf,
     share_interval,
     unlike_level,
 )

@@ -17,7 +17,7 @@ from scipy.stats import binom, norm
 
 from holdfast.errors import InvalidArgument
 from holdfast.theory.base.intervals import Interval, clopper_pearson
-from holdfast.theory.direct.share_difference import (
+from holdfast.theory.direct.difference import (
     CountBlocks,
     share_difference_interval,
     share_difference_lower,

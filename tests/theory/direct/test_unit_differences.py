@@ -18,16 +18,17 @@ from holdfast.theory.direct.difference import (
     enclosed_difference_interval,
     group_difference_lower,
 )
-from holdfast.theory.direct.unit_differences import (
+from holdfast.theory.direct.unit_sums import (
     UnitSums,
+    group_mean_interval,
     unit_deviations,
     unit_difference_interval,
     unit_difference_lower,
     unit_floor,
+    unit_mean_interval,
     within_units_interval,
     within_units_lower,
 )
-from holdfast.theory.direct.unit_sums import group_mean_interval, unit_mean_interval
 from tests.theory.direct.worlds import Weighted, coin, miss
 
 LAWS = ("design_difference_lower", "unit_difference_lower", "within_units_lower")

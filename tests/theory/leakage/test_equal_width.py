@@ -214,6 +214,26 @@ def test_questions_of_several_parts_are_counted_as_one_by_one(
     assert found == 0 or found > 3_000 or fits(found)
 
 
+def test_few_questions_are_counted_without_a_sum_over_radii() -> None:
+    """Every answer says how many are left: a hundred take some hundreds of radii, and no more."""
+    looked_up = 0
+
+    class Counted(BoundedMean):
+        def log_tail(self, radius: float) -> float:
+            nonlocal looked_up
+            looked_up += 1
+            return super().log_tail(radius)
+
+        def radius(self, log_p: float) -> float:
+            nonlocal looked_up
+            looked_up += 1
+            return super().radius(log_p)
+
+    found = most_asks([[Counted(1_000)]], 0.25, lambda k: LOG_05 - 2 * math.log(k), 0.0, 10**12)
+    assert 50 < found < 200
+    assert looked_up < 1_000
+
+
 def test_the_two_paths_meet(monkeypatch: pytest.MonkeyPatch) -> None:
     exact = bounded_noise_half_width(UNIT, equal_width.MOST_EXACT + 1, LOG_05)
     beyond = bounded_noise_half_width(UNIT, equal_width.MOST_EXACT + 2, LOG_05)

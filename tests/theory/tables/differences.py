@@ -1,4 +1,4 @@
-"""Rows for `design_difference_lower` and for `holdfast.theory.direct.unit_differences`."""
+"""Rows for `design_difference_lower` and for `holdfast.theory.direct.unit_sums`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from holdfast.theory.direct.unit_differences import UnitSums
+from holdfast.theory.direct.unit_sums import UnitSums
 from tests.theory.rows import Domain, Golden
 
 MPMATH = "mpmath, the formulas with full mixtures and both boxes, 30 digits"

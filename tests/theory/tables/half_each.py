@@ -1,4 +1,4 @@
-"""Rows for `holdfast.theory.direct.half_each`."""
+"""Rows for `holdfast.theory.direct.bounded_mean`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows for `holdfast.theory.direct.kendall`."""
+"""Rows for `holdfast.theory.direct.correlation`."""
 
 from __future__ import annotations
 

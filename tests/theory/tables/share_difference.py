@@ -1,4 +1,4 @@
-"""Rows for `holdfast.theory.direct.share_difference`."""
+"""Rows for `holdfast.theory.direct.difference`."""
 
 from __future__ import annotations
 

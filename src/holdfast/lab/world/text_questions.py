@@ -23,7 +23,7 @@ from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.terms import Account, Terms
 from holdfast.question.columns import Schema
 from holdfast.question.declaring import Scale
-from holdfast.question.text import numeral
+from holdfast.question.expression import numeral
 from holdfast.statistics.bind import bind
 from holdfast.statistics.description import DescribedQuestion
 from holdfast.statistics.entry import Table

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from holdfast import require
 from holdfast.errors import InvalidArgument
-from holdfast.theory.base.intervals import Interval, log_binomial_cdf
+from holdfast.theory.base.intervals import Interval, log_binomial_cdf, unlike_level
 from holdfast.theory.base.safeside import (
     float_below,
     largest_integer,
@@ -26,7 +26,6 @@ from holdfast.theory.base.safeside import (
     smallest_integer,
 )
 from holdfast.theory.base.theorem import theorem
-from holdfast.theory.direct.proportion import unlike_level
 
 __all__ = [
     "band_points",

@@ -35,12 +35,11 @@ from holdfast.theory.base.bets import (
     share_below,
     unit_values,
 )
-from holdfast.theory.base.intervals import Interval
+from holdfast.theory.base.intervals import Interval, independent_clopper_pearson
 from holdfast.theory.base.safeside import level_share, round_down, round_up
 from holdfast.theory.base.theorem import theorem
 from holdfast.theory.direct.bounded_mean import enclosed_mean_interval
 from holdfast.theory.direct.difference import Enclosed
-from holdfast.theory.direct.proportion import independent_clopper_pearson
 
 __all__ = [
     "Stratum",

@@ -1,26 +1,51 @@
-"""Means of rows that are not independent or not alike; F1 and other ratios of sums.
+"""Sums of units: means of rows that are not independent or not alike; ratios; differences.
+
+Differences of two groups whose rows come in units (patients of sampled sites, visits of users) have
+two truths. *Between groups*: the ratio of expected sums in one group minus that in the other, by
+one factor for each unit. *Within units*: the average over units of the difference of the unit's
+own two means, each unit weighed by its smaller group; where units usually hold both groups it is
+far narrower, and needs no box.
 
 Symbols: unit u has m_u <= M rows with values in [0, 1] that add up to S_u; theta = sum E S_u /
-sum E m_u. A group's mean among unlike rows is the case m_u in {0, 1}.
+sum E m_u. A group's mean among unlike rows is the case m_u in {0, 1}. Of two groups unit u has m1,
+m2 rows with sums S1, S2, m1 + m2 <= M; theta_g = sum E Sg / sum E mg, delta = theta1 - theta2;
+U units; q the one-sided level, L = -ln q.
 """
 
 from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from holdfast import require
 from holdfast.errors import InvalidArgument
-from holdfast.theory.base.bets import Array, Tally, counted, odds_interval, unit_values
+from holdfast.theory.base.bets import (
+    Array,
+    StakeLadder,
+    Tally,
+    counted,
+    first_kept,
+    fixed_lower_odds,
+    log_least_capital,
+    log_mixture,
+    odds_interval,
+    share_below,
+    unit_values,
+)
 from holdfast.theory.base.dependence import MOST_ROWS_IN_A_UNIT
-from holdfast.theory.base.intervals import Interval
+from holdfast.theory.base.intervals import Interval, share_interval
 from holdfast.theory.base.random_sizes import PooledUnits
 from holdfast.theory.base.safeside import level_share, round_down, round_up
 from holdfast.theory.base.theorem import theorem
-from holdfast.theory.direct.proportion import share_interval
+from holdfast.theory.direct.bounded_mean import outlier_floor_mass
 
 __all__ = [
     "SUMMATION_ERROR",
+    "UnitSums",
     "enclosed_group_interval",
     "f1_interval",
     "f1_of_share",
@@ -28,9 +53,14 @@ __all__ = [
     "group_mean_interval",
     "m_dependent_mean_interval",
     "pooled_mean_interval",
+    "unit_deviations",
+    "unit_difference_interval",
+    "unit_difference_lower",
+    "unit_floor",
     "unit_mean_interval",
+    "within_units_interval",
+    "within_units_lower",
 ]
-
 
 # Sums of values lie on this grid inside a bet; m - S is exact for the largest units there may be.
 _GRID = 2.0**30
@@ -185,3 +215,189 @@ def f_beta_interval(tp: int, fp: int, fn: int, rows: int, beta: float, log_p: fl
     below = Tally(won, lost, times, rows, max(1.0, weight))
     above = Tally(lost, won, times, rows, 1.0 + weight)
     return odds_interval(below, above, log_p)
+
+
+# Differences of two groups.
+
+
+# What of a side's level goes to the box of theta2, and what is left for the bet.
+_BOX, _BET = 0.1, 0.9
+_RATIOS = tuple((2.0**r, 2.0**-r) for r in range(-2, 3))
+_MOST_AT_STAKE = 1.0 - 2.0**-10
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class UnitSums:
+    """For each unit the sum and the number of its rows in one group, values in [0, 1]."""
+
+    sums: Array
+    sizes: Array
+
+    @classmethod
+    def of(cls, sums: ArrayLike, sizes: ArrayLike) -> Self:
+        """Checked: a sum is in [0, its size], and a size is a whole number."""
+        S, m = (np.asarray(side, dtype=np.float64).ravel() for side in (sums, sizes))
+        if S.size != m.size or not np.all((S >= 0.0) & (m >= S) & (m == np.rint(m))):
+            raise InvalidArgument(
+                "a unit's sum is not in [0, its size] or its size is not a whole number; give one "
+                "sum and one size for each unit."
+            )
+        return cls(S, m)
+
+    def rounded(self, *, up: bool = False) -> UnitSums:
+        """Sums on the grid of the bets."""
+        return UnitSums((np.ceil if up else np.floor)(self.sums * _GRID) / _GRID, self.sizes)
+
+    @property
+    def mean(self) -> float:
+        """The ratio of sums; 1/2 without rows."""
+        rows = float(self.sizes.sum())
+        return float(self.sums.sum()) / rows if rows else 0.5
+
+
+def _same_units(first: UnitSums, second: UnitSums, largest: int) -> int:
+    """How many units there are; refused if one has more rows than were declared."""
+    require.integer_between("largest", largest, 1, MOST_ROWS_IN_A_UNIT)
+    units = first.sums.size
+    if units != second.sums.size or np.any(first.sizes + second.sizes > largest):
+        raise InvalidArgument(
+            f"a unit has more than {largest} rows or the groups have {units} and "
+            f"{second.sums.size} units; list every unit in both and declare the largest."
+        )
+    return units
+
+
+def unit_deviations(
+    first: UnitSums, second: UnitSums, weights: tuple[float, float], t1: float, t2: float
+) -> Array:
+    """c1(S1 - t1 m1) - c2(S2 - t2 m2) of each unit: on average 0 at (theta1, theta2)."""
+    c1, c2 = weights
+    found: Array = c1 * (first.sums - t1 * first.sizes) - c2 * (second.sums - t2 * second.sizes)
+    return found
+
+
+@theorem(
+    source="Holdfast",
+    place="Section 13.5b, one side",
+    statement="For independent units of at most M rows (M public), whatever happens inside a unit, "
+    "the bets with one factor 1 + k(c1(S1 - t1 m1) - c2(S2 - t2 m2)) a unit, least over the ends "
+    "of theta2's box, bound theta1 - theta2 from below at one-sided level e^{log_q}.",
+    domain="0 <= Sg <= mg, m1 + m2 <= M <= 2^20, log_q <= 0; all units, those without rows too",
+    slack=".6-.9 of the box of two intervals; useless for few large units: see `unit_floor`",
+)
+def unit_difference_lower(first: UnitSums, second: UnitSums, largest: int, log_q: float) -> float:
+    """A lower bound on theta1 - theta2; -1 if a group has no rows.
+
+    *Proof.* At the truth the deviations' means add up to 0 over all units, so the product of the
+    factors has mean at most 1 (arithmetic and geometric mean). Along t1 = t2 + delta the logarithm
+    of an affine function is concave, so over theta2's box (a tenth of the level) it is least at an
+    end; it falls in delta. Stakes depend on the number of units, M and the level only.
+    """
+    units = _same_units(first, second, largest)
+    L = -require.log_probability("log_q", log_q)
+    low, high = first.rounded(), second.rounded(up=True)
+    if not first.sizes.any() or not second.sizes.any():
+        return -1.0
+    box = unit_mean_interval(second.sums, second.sizes, largest, level_share(log_q, _BOX))
+    middle = math.sqrt(2.0 * (L + 2.5) / units) / largest
+    steps = range(10)
+    ladder = StakeLadder.weighed(
+        [middle * 2.0 ** (0.75 * j) for j in steps], [1.0 / (2 + j) for j in steps]
+    )
+    once, threshold = np.ones(units), -level_share(log_q, _BET)
+    equal = [1.0 / (len(_RATIOS) * (1 + 2.0**-40))] * len(_RATIOS)
+
+    def excess(delta: float) -> float:
+        a, b = max(box.low, -delta), min(box.high, 1.0 - delta)
+        if a > b:
+            return math.inf
+        ends = [(round_up(t2 + delta), t2) for t2 in (a, b)]
+        capitals = [
+            log_least_capital(
+                ladder,
+                [unit_deviations(low, high, (c1, c2), t1, t2) for t1, t2 in ends],
+                once,
+                largest * max(max(c1 * t1, c2 * (1.0 - t2)) for t1, t2 in ends),
+                2.0 * largest * (c1 + c2),
+            )
+            for c1, c2 in _RATIOS
+        ]
+        return log_mixture(capitals, equal) - threshold
+
+    seen = min(1.0, low.mean - high.mean + 2.0**-40)
+    return first_kept(excess, seen, -1.0, math.sqrt(2.0 * (L + 1.0) / units) / 4.0)
+
+
+def unit_difference_interval(
+    first: UnitSums, second: UnitSums, largest: int, log_p: float
+) -> Interval:
+    """The interval of theta1 - theta2: both one-sided bounds at e^{log_p}/2, groups exchanged."""
+    side = level_share(log_p)
+    return Interval(
+        unit_difference_lower(first, second, largest, side),
+        -unit_difference_lower(second, first, largest, side),
+    )
+
+
+@theorem(
+    source="Holdfast",
+    place="Section 13.5f, one side",
+    statement="For independent units and h = min(m1, m2) <= H (H public), the mixture of twelve "
+    "bets with factors 1 + l h(S1/m1 - S2/m2 - delta)/(H(1 + delta)), 1 where a group is missing, "
+    "bounds sum E h(S1/m1 - S2/m2) / sum E h from below at one-sided level e^{log_q}.",
+    domain="0 <= Sg <= mg, min(m1, m2) <= H <= 2^20, log_q <= 0; all units, those with h = 0 too",
+    slack=".4-.99 of the width between groups; no nuisance, no box",
+)
+def within_units_lower(first: UnitSums, second: UnitSums, smaller: int, log_q: float) -> float:
+    """A lower bound on the average difference within units; `smaller` is H.
+
+    *Proof.* A factor is at least 1 - l > 0; at the truth the factors' means average to 1, so their
+    product has mean at most 1; it falls in delta. In terms of `fixed_lower_odds`: with x = (1 +
+    S1/m1 - S2/m2)/2 a unit gains h x and loses h(1 - x).
+    """
+    H = require.integer_between("smaller", smaller, 1, MOST_ROWS_IN_A_UNIT)
+    units = first.sums.size
+    h = np.minimum(first.sizes, second.sizes) if units == second.sums.size else np.array([math.inf])
+    if np.any(h > H):
+        raise InvalidArgument(
+            f"a unit has more than {H} rows of both groups or the groups have {units} and "
+            f"{second.sums.size} units; list every unit in both and declare the most."
+        )
+    L = -require.log_probability("log_q", log_q)
+    both = h > 0.0
+    if not both.any():
+        return -1.0
+    h, low, high = h[both], first.rounded(), second.rounded(up=True)
+    above = low.sums[both] / first.sizes[both] - high.sums[both] / second.sizes[both]
+    gains = np.clip(np.floor(0.5 * h * (1.0 + above) * _GRID - 1.0) / _GRID, 0.0, h)
+    middle = math.sqrt(2.0 * (L + 2.5) / units)
+    steps = range(12)
+    bets = StakeLadder.weighed(
+        [min(_MOST_AT_STAKE, middle * 2.0 ** (0.75 * k)) for k in steps],
+        [1.0 / (2 + k) for k in steps],
+    )
+    tally = Tally(gains, h - gains, np.ones(h.size), units, H)
+    share = share_below(fixed_lower_odds(tally, bets.stakes, bets.weights, log_q))
+    return max(-1.0, round_down(2.0 * share - 1.0) - 2.0**-52)
+
+
+def within_units_interval(
+    first: UnitSums, second: UnitSums, smaller: int, log_p: float
+) -> Interval:
+    """The interval of the average difference within units, at e^{log_p}/2 a side."""
+    side = level_share(log_p)
+    return Interval(
+        within_units_lower(first, second, smaller, side),
+        -within_units_lower(second, first, smaller, side),
+    )
+
+
+def unit_floor(difference: float, units: int, log_p: float) -> Interval:
+    """What no valid interval for sampled units can exclude, around a difference that was found.
+
+    A share e = 1 - p^(1/U) of the population's units, p = e^{log_p}, may be all against it and in
+    no sample, as `outlier_floor_mass` says of rows. Say it beside an interval of few units.
+    """
+    difference = require.between("difference", difference, -1.0, 1.0)
+    e = outlier_floor_mass(units, level_share(log_p))
+    return Interval(difference - e * (1.0 + difference), difference + e * (1.0 - difference))

@@ -40,13 +40,13 @@ from holdfast.theory.base.intervals import (
     clopper_pearson,
     clopper_pearson_within,
     kl_interval,
+    two_sided_unlike_level,
 )
 from holdfast.theory.base.random_sizes import PooledUnits
 from holdfast.theory.base.safeside import log1mexp, log_down, round_down, round_up
 from holdfast.theory.base.theorem import theorem
 from holdfast.theory.direct.bounded_mean import bet_excess, bet_lower, enclosed_mean_interval
 from holdfast.theory.direct.paired import paired_difference_within
-from holdfast.theory.direct.proportion import two_sided_unlike_level
 from holdfast.theory.direct.unit_sums import SUMMATION_ERROR, unit_mean_interval
 from holdfast.theory.leakage.checks import log_gamma_error, never_surprised_odds
 

@@ -64,7 +64,7 @@ _Cost = Callable[[float, float], float]
 _Fits = Callable[[float], bool]
 
 MOST_EXACT = 2_000
-_PANELS = 2_000
+_PANELS, _FEW_PANELS = 2_000, 20
 _PRECISION = 1e-7
 
 
@@ -88,12 +88,17 @@ def _affords(
 
 
 def steps_at_least(
-    profile: Concentration, t: float, first: float, ceiling: float, cost: _Cost
+    profile: Concentration,
+    t: float,
+    first: float,
+    ceiling: float,
+    cost: _Cost,
+    panels: int = _PANELS,
 ) -> float:
     """A lower Riemann sum of int dL/c from the radius `first` to the radius `ceiling`."""
     total, last = 0.0, -profile.log_tail(first)
-    for panel in range(1, _PANELS):
-        alpha = first + (ceiling - first) * panel / _PANELS
+    for panel in range(1, panels):
+        alpha = first + (ceiling - first) * panel / panels
         L = -profile.log_tail(alpha)
         if math.isinf(L):  # a deviation that never happens: no number of answers leads there
             return math.inf
@@ -429,22 +434,50 @@ def _number_afforded(
     most: int,
     cost: _QuestionCost,
 ) -> int:
-    """The largest k up to `most` that affords all charges before its last part, counted once."""
-    parts, L, beyond = sum(map(len, stages)), start, 0
+    """The largest k up to `most` that affords all charges before its last part, counted once.
+
+    Few are counted one by one; a sum from below says of how many that would take too long.
+    """
+    parts = sum(map(len, stages))
     candidates = min(most, MOST_EXACT // parts + 1)
     widest = stages[0][0] if parts == 1 else _Widest([each for stage in stages for each in stage])
-    if most > candidates and (alpha := widest.radius(-start)) < t:
-        steps = steps_at_least(widest, t, alpha, t, cost) / parts
-        beyond = most if math.isinf(steps) else math.ceil(steps) - (parts > 1)
-        if beyond >= 2 * candidates:  # so that counting the first of them says nothing new
-            return min(most, beyond)
-    for k in range(1, candidates + 1):
+    alpha = widest.radius(-start)
+
+    def surely(panels: int) -> int:
+        steps = steps_at_least(widest, t, alpha, t, cost, panels) / parts
+        return most if math.isinf(steps) else math.ceil(steps) - (parts > 1)
+
+    is_summed = most > candidates and alpha < t
+    if not is_summed or surely(_FEW_PANELS) < 2 * candidates:
+        counted = _counted(stages, t, start, candidates, cost)
+        if counted < candidates or not is_summed:
+            return counted
+    return min(most, max(candidates, surely(_PANELS)))
+
+
+def _counted(
+    stages: tuple[tuple[Concentration, ...], ...],
+    t: float,
+    start: float,
+    most: int,
+    cost: _QuestionCost,
+) -> int:
+    """The same, charge by charge."""
+    L, ((first, *others), *later) = start, stages
+    if not others and not later:
+        for k in range(most):
+            alpha = first.radius(-L)
+            if alpha >= t:
+                return k
+            L += cost(alpha, t)
+        return most
+    for k in range(most):
         for stage in stages:
             radii = [profile.radius(-L) for profile in stage]
             if max(radii) >= t:
-                return k - 1
+                return k
             L += sum(cost(alpha, t) for alpha in radii)
-    return min(most, max(candidates, beyond))
+    return most
 
 
 @dataclass(frozen=True, slots=True)
