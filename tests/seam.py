@@ -19,6 +19,7 @@ from holdfast.holdout.desk import Desk
 from holdfast.holdout.groups import knowing
 from holdfast.holdout.holdout import Holdout
 from holdfast.holdout.request import bound_to
+from holdfast.ledger import subjects
 from holdfast.ledger.backend import Keeper
 from holdfast.ledger.entries import Recorded
 from holdfast.ledger.sqlite import SqliteRecords
@@ -30,6 +31,7 @@ from holdfast.question.expression import Expression, Op
 from holdfast.statistics.bits import Prior
 from holdfast.statistics.entry import Bound
 from holdfast.statistics.labelled import Labelled
+from holdfast.theory.base import bets
 from holdfast.theory.transfer import likelihood_cover as shift_composition
 
 if TYPE_CHECKING:
@@ -43,6 +45,7 @@ CHECKPOINT_EVERY = "holdfast.ledger.transcript._CHECKPOINT_EVERY"
 COMPARE_DEFINITION = "holdfast.data.sql.postgres_watch.TableSession._require_definition"
 DIVIDED = "holdfast.data.polars._divided"
 HELD_VALUES = "holdfast.data.polars._HELD_VALUES"
+EXHAUSTIVE_GROUPS = "holdfast.ledger.implied.is_everything"
 FOLD_ENTRY = "holdfast.ledger.transcript.Transcript._apply"
 SQLITE_PATIENCE = "holdfast.ledger.sqlite._PATIENCE"
 WRITE_ENTRIES = "holdfast.ledger.sqlite._write"
@@ -50,11 +53,15 @@ MOST_PLANNED_CELLS = "holdfast.lab.arena.rehearsal._MOST_CELLS"
 NOISE_BLOCKS = "holdfast.mechanisms.noise.Noise._blocks"
 OPEN_QUESTIONS = "holdfast.lab.arena.rehearsal._OPEN_QUESTIONS"
 POLARS_SHAPE = "holdfast.question.polars_row._packed"
+RELATED_LOOKS = "holdfast.ledger.transcript._RELATED"
 SIDES_OF_DIFFERENCE = "holdfast.ledger.implied._sides"
 SQL_DIALECT = "holdfast.question.safe_text._dialect"
 QUICK_CELLS = "holdfast.lab.arena.rehearsal._QUICK"
 SYNC_FOLDER = "holdfast.ledger.sqlite.sync_folder"
 WRITE_SECRET = "holdfast.ledger.sqlite.write_new"
+
+
+SIDES_OF_A_CUT = cast("dict[Op, tuple[bool, bool]]", subjects._ABOVE)
 
 
 def real(name: str) -> Any:
@@ -175,6 +182,11 @@ normal_half, normal_rate_of = normal._half, normal._rate_of
 def database_of(sample: DuckDBSample) -> Any:
     """The connection that a DuckDB table is read by."""
     return cast(Any, sample._relation)._con
+
+
+def bracket(*given: Any) -> tuple[float, float]:
+    """The narrower bracket of where capital falls below a level."""
+    return bets._bracket(*given)
 
 
 def shift_plan(a: int, t: float, k: int, log_beta: float) -> Any:

@@ -102,8 +102,8 @@ class Counted:
         self.read += 1
         return self.store.checkpoint()
 
-    def look_up(self, question: str) -> list[filing.FiledAnswer]:
-        found = self.store.look_up(question)
+    def look_up(self, question: str, newest: int | None = None) -> list[filing.FiledAnswer]:
+        found = self.store.look_up(question, newest)
         self.read += 2 * len(found)
         return found
 

@@ -66,6 +66,13 @@ def test_all_that_is_left_after_what_leaked_is_its_level() -> None:
     ]) is None  # fmt: skip
 
 
+def test_exact_values_are_charged_all_that_they_can_be() -> None:
+    """A count of 10,000 rows is one of 10,001 numbers; a mean of numbers one of 2^30 times more."""
+    assert offered(independent(10_000)).worst_charge == pytest.approx(math.log(10_001), rel=1e-12)
+    number = offered(independent(10_000), question=NUMBER).worst_charge
+    assert number == pytest.approx(math.log(10_000 * 2**30 + 1), rel=1e-12)
+
+
 @given(st.integers(0, 500))
 def test_the_interval_is_the_exact_one_and_inside_its_radius(count: int) -> None:
     terms = independent(500)

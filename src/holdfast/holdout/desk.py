@@ -71,6 +71,7 @@ from holdfast.ledger.index import recall
 from holdfast.ledger.lock import LostRace, retried
 from holdfast.ledger.opening import Opening
 from holdfast.ledger.store import Store
+from holdfast.ledger.subjects import subjects_of
 from holdfast.ledger.transcript import Transcript
 from holdfast.mechanisms.catalogue import kind_of
 from holdfast.mechanisms.described import ground_of
@@ -229,9 +230,9 @@ class Desk:
         grounds = Grounds(transcript.terms, opened, self.train, secret)
         self._table: tuple[Attachments, Dictionaries, Table] | None = None
         self._guessing = Guessing(self._guessers, grounds) if self._guessers else None
-        self._implications = Implications(self.ground, lambda: transcript.table)
-        # Cache of what is implied of a question, or of a claim about it, at one head.
-        self._implied: tuple[str, dict[tuple[str, bool], Implied | None]] = "", {}
+        self._implications = Implications.within(transcript, self.ground)
+        # Cache of what is implied of a question at one head.
+        self._implied: tuple[str, dict[str, Implied | None]] = "", {}
 
     def plan_anew(self, opening: Opening) -> None:
         """Let an opening with another plan take the place of this one, before anything is asked."""
@@ -415,20 +416,15 @@ class Desk:
             for each in pending.asked
         )
 
-    def implied(self, question: Bound, *, claimed: bool = True) -> Implied | None:
-        """What earlier answers imply of a question, as of the last reading.
-
-        What only bounds it loosely, by the shares of its conditions, is worth it for a claim alone.
-        """
+    def implied(self, question: Bound) -> Implied | None:
+        """What earlier answers imply of a question, as of the last reading."""
         transcript = self.transcript
         if self._implied[0] != transcript.head:
             self._implied = transcript.head, {}
-        of_head, key = self._implied[1], (question.text, claimed)
+        of_head, key = self._implied[1], question.text
         if key not in of_head:
             chained = transcript.account.shown > 0  # else no difference follows from others
-            of_head[key] = self._implications.of(
-                question, transcript, chained=chained, claimed=claimed
-            )
+            of_head[key] = self._implications.of(question, transcript, chained=chained)
         return of_head[key]
 
     def _unknown(self, wanted: Mapping[Key, Wish]) -> dict[Key, Wish]:
@@ -487,11 +483,7 @@ class Desk:
         mechanism, offers = self.offers(wishes, self.transcript.account)
         self._require_answers(wishes, offers)
         own = [each.question for each in wishes if _is_own(each, requests[each.question.text])]
-        intersected = {
-            each.text
-            for each in own
-            if self.implied(each, claimed=requests[each.text].verb != "ask") is not None
-        }
+        intersected = {each.text for each in own if self.implied(each) is not None}
         return self.take(mechanism, offers, wishes, requests, conclude, intersected=intersected)
 
     def take(
@@ -522,6 +514,7 @@ class Desk:
                 wish.follows,
                 wish.question.unbounded,
                 offer.question in intersected,
+                subjects_of(wish.question),
             )
             for offer, wish in zip(offers, wishes, strict=True)
         ]

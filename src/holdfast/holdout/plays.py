@@ -313,8 +313,7 @@ class _Call:
         told = any(each.number is not None and each.claim is not None for each in taken.looks)
         if taken.looks and (request.verb == "gate" or (request.verb == "check" and told)):
             return followed
-        implied = self.desk.implied(question, claimed=request.verb != "ask")
-        return intersected(followed, implied, question)
+        return intersected(followed, self.desk.implied(question), question)
 
     def _there(self, place: int, line: Recorded, *, repeated: bool) -> Body:
         taken, request = self.taken[place], self.requests[place]

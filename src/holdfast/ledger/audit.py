@@ -38,6 +38,7 @@ from holdfast.ledger.limits import CLOSE, alike, stated_range
 from holdfast.ledger.opening import REOPEN, Opening
 from holdfast.ledger.secret import keyed_print
 from holdfast.ledger.store import Reader, look
+from holdfast.ledger.subjects import subjects_of
 from holdfast.ledger.transcript import Transcript, checkpoint_of, informed
 from holdfast.mechanisms.catalogue import kind_of
 from holdfast.mechanisms.described import DESCRIBED, ground_of
@@ -201,6 +202,7 @@ def _follow(
     """
     unseen = None if checkpoint is None else checkpoint_of(checkpoint)
     places: list[FiledPlace] = []
+    opening: Opening | None = None
     for entry in entries:
         seq, text, _ = entry
         with reading_entry(f"entry {seq}"):
@@ -210,8 +212,12 @@ def _follow(
             if not alike(unseen, transcript.summary()):
                 break
             unseen = None
+        if opening is not transcript.opening:
+            opening = transcript.opening
+            ground = ground_of(transcript.terms, opening.table)
+            implications = Implications.within(transcript, ground)
         try:
-            fault = _fault(transcript, seq, text)
+            fault = _fault(transcript, implications, seq, text)
         except (HoldfastError, ArithmeticError, LookupError, TypeError, ValueError) as error:
             fault = f": it cannot be read ({error})"
         if fault:
@@ -223,15 +229,17 @@ def _follow(
     return Finding("intervals", True, f"{checked:,} derived again from the ledger alone"), places
 
 
-def _fault(transcript: Transcript, seq: int, text: str) -> str | None:
+def _fault(transcript: Transcript, implications: Implications, seq: int, text: str) -> str | None:
     """Fault of an entry that was folded: in what it promises, or in what it tells."""
     pending = transcript.pending
     if pending is not None and pending.seq == seq:
-        return _batch_fault(transcript, pending)
+        return _batch_fault(transcript, implications, pending)
     body = json.loads(text)
     if seq == 1 or body["kind"] == REOPEN:
         return _opening_fault(transcript.opening)
-    return _telling_fault(transcript, body["lines"]) if body["kind"] == "told/1" else None
+    if body["kind"] != "told/1":
+        return None
+    return _telling_fault(transcript, implications, body["lines"])
 
 
 def _opening_fault(opening: Opening) -> str | None:
@@ -242,12 +250,13 @@ def _opening_fault(opening: Opening) -> str | None:
     return ": what it assumes is not what its mechanism rests on"
 
 
-def _telling_fault(transcript: Transcript, lines: Sequence[dict[str, Any]]) -> str | None:
+def _telling_fault(
+    transcript: Transcript, implications: Implications, lines: Sequence[dict[str, Any]]
+) -> str | None:
     """Whether what is told follows from its looks, and what was told before is what is named."""
     opening, terms, table = transcript.opening, transcript.terms, transcript.table
     once = kind_of(opening.mechanism["name"]).once
-    ground = ground_of(terms, opening.table)
-    implications = Implications(ground, lambda: table)
+    ground = implications.ground
     for line in lines:
         request, number = Request.read(line["request"]), line["line"]
         if "parts" not in line:
@@ -302,7 +311,9 @@ def _look(transcript: Transcript, number: int) -> Recorded:
     return answer
 
 
-def _batch_fault(transcript: Transcript, pending: Pending) -> str | None:
+def _batch_fault(
+    transcript: Transcript, implications: Implications, pending: Pending
+) -> str | None:
     """Fault of a batch, and of which of its questions."""
     opening, table = transcript.opening, transcript.table
     unsound = kind_of(opening.mechanism["name"]).fault
@@ -312,8 +323,7 @@ def _batch_fault(transcript: Transcript, pending: Pending) -> str | None:
         if fault:
             return f": {fault}"
     statistics: list[Statistic] = []
-    ground = ground_of(transcript.terms, opening.table)
-    implications = Implications(ground, lambda: table)
+    ground = implications.ground
     for place, reserved in enumerate(pending.asked, start=1):
         try:
             late = transcript.dictionaries.of(pending.mechanism.name)
@@ -388,6 +398,8 @@ def _question_fault(transcript: Transcript, reserved: Asked, statistic: Statisti
     own = reserved.is_part or _is_in_range(reserved.request, statistic)
     if not own or (reserved.low, reserved.high, reserved.unbounded) != stated_range(statistic):
         return "its range is not that of its question"
+    if reserved.subjects and reserved.subjects != subjects_of(statistic):
+        return "its subjects are not those of its question"
     if offer.variance is not None:
         variance = known_variance(statistic, transcript.by_question)
         if variance is None or not alike(offer.variance.variance, variance.variance):

@@ -20,6 +20,7 @@ from holdfast.ledger.chain import RESTORE, Row, verify
 __all__ = [
     "EVENT",
     "KEY",
+    "SUBJECT",
     "Filed",
     "FiledAnswer",
     "FiledPlace",
@@ -38,6 +39,7 @@ __all__ = [
 
 KEY = "holdfast key/1 "  # no question's text begins like this
 EVENT = "holdfast event/1 "  # nor like this
+SUBJECT = "holdfast subject/1 "  # nor like this
 # The digest of a question, the entry that says it, its look and its line (0 for none), and what
 # had leaked before.
 FiledPlace = tuple[str, int, int, int, float]

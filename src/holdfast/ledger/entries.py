@@ -164,7 +164,8 @@ class Asked:
     A `nonce` is drawn for a function, or a computed column, which is known by its name alone:
     another one may have the same name in another copy of the ledger, and must not have the same
     noise. A look `follows` a claim that was not confirmed, and says what is true instead. One that
-    is `intersected` is told with what earlier answers imply of its question.
+    is `intersected` is told with what earlier answers imply of its question. By its `subjects` it
+    is found for other questions, of which it may imply something.
     """
 
     offer: Offer
@@ -175,6 +176,7 @@ class Asked:
     follows: Refuted | None = None
     unbounded: bool = False
     intersected: bool = False
+    subjects: tuple[str, ...] = ()
 
     @property
     def is_part(self) -> bool:
@@ -195,6 +197,7 @@ class Asked:
             "follows": None if self.follows is None else list(self.follows),
             "unbounded": self.unbounded,
             **({"intersected": True} if self.intersected else {}),
+            **({"subjects": list(self.subjects)} if self.subjects else {}),
         }
 
     @classmethod
@@ -211,6 +214,7 @@ class Asked:
                 None if item["follows"] is None else Refuted.read(*item["follows"]),
                 item["unbounded"],
                 _is_flagged(item, "intersected"),
+                tuple(map(str, item.get("subjects", ()))),
             )
             for item in body["items"]
         )
@@ -242,7 +246,7 @@ class Recorded:
     sample's value the test of a claim may reach, `profile` its concentration, where that is not a
     mean's, `alike` whether a claim's test is one for rows that are alike, `forecast` how likely a
     gate was said to be shown, if it was, and its level, `adjusted` the adjusted p of one that was
-    shown with a grade.
+    shown with a grade. `subjects` are those of its question.
     """
 
     number: int | None
@@ -279,6 +283,7 @@ class Recorded:
     adjusted: float | None = None
     known: tuple[int, ...] = ()
     contradict: bool = False
+    subjects: tuple[str, ...] = ()
 
     @property
     def known_text(self) -> str | None:
@@ -622,6 +627,7 @@ def recorded(
         symbols=tuple(symbol) if isinstance(symbol, list | tuple) else None,
         forecast=offer.forecast,
         adjusted=release.adjusted,
+        subjects=reserved.subjects,
     )
 
 

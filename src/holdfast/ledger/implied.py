@@ -3,51 +3,75 @@
 A claim that is true whenever earlier released claims are true needs no look at data (section 13.3
 of docs/theory.md). What is implied is a function of looks that the ledger has: those at the same
 question or at its event, those at its complement or its turned difference, those at the two means
-that a difference is of, those at the conditions of which all or one must hold, and gates that were
-shown one after another. A line names the looks that
-it used, so that an audit comes to the same from them alone.
+that a difference is of, those at the conditions of which all or one must hold, other thresholds and
+quantiles of the same value, the groups that a mean is made of, and gates that were shown one after
+another. A line names the looks that it used, so that an audit comes to the same from them alone.
+
+Looks at other thresholds, at conditions that hold together with one, and at groups are found by
+the `subjects` that their reservation names; of each subject the newest are used, so that a question
+takes no longer in a long ledger.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from itertools import combinations
 from typing import Protocol, TypeAlias, TypeVar
 
+from holdfast.data.sampling import Independent
 from holdfast.errors import HoldfastError
 from holdfast.ledger.composites import Followed, restated
 from holdfast.ledger.entries import Recorded
 from holdfast.ledger.limits import CLOSE
+from holdfast.ledger.subjects import (
+    columns_about,
+    condition_subject,
+    further_condition,
+    group_subject,
+    is_everything,
+    is_share,
+    junction_of,
+    mean_of,
+    mean_within,
+    partitions_of,
+    quantile_level_of,
+    statistic_of,
+    threshold_of,
+)
+from holdfast.ledger.transcript import Transcript
 from holdfast.question import build
-from holdfast.question.expression import Expression, Op, Operation
+from holdfast.question.expression import Expression, Op, text_of
 from holdfast.question.row import RowValue, row_value
 from holdfast.statistics.bind import asked_again
 from holdfast.statistics.derived import Difference, Joined, Paired, Total, as_counted
-from holdfast.statistics.description import (
-    DescribedParts,
-    DescribedQuestion,
-    described,
-    event_text,
-    truth_of,
-)
+from holdfast.statistics.description import DescribedQuestion, described, event_text, truth_of
 from holdfast.statistics.entry import Bound, Table
 from holdfast.statistics.mean import Mean, expression_of
 from holdfast.statistics.rule import Ground
 from holdfast.statistics.spelling import paired_of
 from holdfast.theory.base.implied import (
     ShownGates,
+    ThresholdCut,
     conjunction_implied,
     difference_implied,
     disjunction_implied,
     intersection_implied,
     linear_implied,
+    whole_implied,
 )
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.safeside import float_above, float_below
 
-__all__ = ["Implications", "Implied", "NamedLooks", "ReleasedLooks", "intersected"]
+__all__ = [
+    "Implications",
+    "Implied",
+    "NamedLooks",
+    "ReleasedLooks",
+    "intersected",
+]
 
 _T = TypeVar("_T")
 _TELLING = ("answered", "confirmed", "shown")  # the statuses of looks that say something
@@ -63,6 +87,10 @@ class ReleasedLooks(Protocol):
 
     def looks_at_event(self, event: str) -> Sequence[Recorded]:
         """The looks at one event."""
+        ...
+
+    def looks_about(self, subject: str) -> Sequence[Recorded]:
+        """The newest looks that may be used for others with a subject."""
         ...
 
     @property
@@ -87,6 +115,9 @@ class NamedLooks:
 
     def looks_at_event(self, event: str) -> Sequence[Recorded]:
         return [each for each in self.answers if each.event == event]
+
+    def looks_about(self, subject: str) -> Sequence[Recorded]:
+        return [each for each in self.answers if subject in each.subjects]
 
     @property
     def describes(self) -> bool:
@@ -202,6 +233,7 @@ def _joined(op: Op, shares: Sequence[_Source]) -> _Source:
 
 
 _ANY = Interval(0.0, 1.0)
+_MOST_PARTED = 4  # conditions of which every two parts are tried
 
 
 def _says(look: Recorded) -> _Source:
@@ -218,30 +250,38 @@ def _says(look: Recorded) -> _Source:
 class Implications:
     """What follows for questions of one table from looks that were released.
 
-    Rules 1, 2, 3 (a share from those of its conditions), 6 and 7 of section 13.3; nothing is
-    chained but differences of means of the same rows, and what is implied of a question is never
-    used for another one.
+    Rules 1 to 7 of section 13.3; nothing is chained but differences of means of the same rows, and
+    what is implied of a question is never used for another one. What is said of rows as they are
+    alone, by `keyed` columns, and what is said of the population say nothing of each other.
     """
 
     ground: Ground | None
     table: Callable[[], Table]  # with the columns that were attached so far
+    keyed: Callable[[frozenset[str]], bool] = field(default=lambda _: False)
     _described: dict[str, DescribedQuestion | None] = field(default_factory=dict)
     _events: dict[str, str | None] = field(default_factory=dict)
+    _read: dict[str, Bound | None] = field(default_factory=dict)
+    _above: dict[tuple[str, Interval], tuple[str, tuple[tuple[ThresholdCut, Interval], ...]]] = (
+        field(default_factory=dict)
+    )
+
+    @classmethod
+    def within(cls, transcript: Transcript, ground: Ground | None) -> Implications:
+        """What follows in a ledger."""
+
+        def keyed(columns: frozenset[str]) -> bool:
+            return not transcript.attached.keyless(transcript.terms.key, columns)
+
+        return cls(ground, lambda: transcript.table, keyed)
 
     def of(
-        self,
-        question: Bound,
-        released: ReleasedLooks,
-        *,
-        chained: bool = True,
-        claimed: bool = True,
+        self, question: Bound, released: ReleasedLooks, *, chained: bool = True
     ) -> Implied | None:
         """What is implied of a question; None where nothing was released that says something.
 
-        Only if it is `chained` are all looks read, for differences that follow from others, and
-        only if it is `claimed` the shares of its conditions.
+        Only if it is `chained` are all looks read, for differences that follow from others.
         """
-        question = _plain(question)
+        question = statistic_of(question)
         trial = self.ground is not None and self.ground.arms is not None
         form = self._with_rule(question.text) if trial else None
         if form is not None and truth_of(form.rule) is not None:
@@ -250,16 +290,130 @@ class Implications:
         if isinstance(question, Total):
             sources.append(_linear(self._part(question.mean, released), question.population))
         sides = _sides(question)
-        if sides is not None:
+        if sides is not None and self._are_alike(question, sides):
             sources.append(_apart(*(self._part(side, released) for side in sides)))
-        junction = _junction(question) if claimed else None
-        if junction is not None:
-            op, shares = junction
-            sources.append(_joined(op, [self._part(share, released) for share in shares]))
         pair = _pair(question)
         if chained and pair is not None:
             sources.append(_chain(pair[0].text, pair[1].text, self._edges(released)))
+        sources += self._junctions(question, released)
+        sources += self._thresholds(question, released)
+        sources += self._wholes(question, released)
         return _meet(sources)
+
+    def _are_alike(self, question: Bound, others: Iterable[Bound]) -> bool:
+        """Whether the truths of all are about the population, or all about these rows alone."""
+        kinds = {self.keyed(columns_about(each)) for each in (question, *others)}
+        return len(kinds) == 1
+
+    def _junctions(self, question: Bound, released: ReleasedLooks) -> Iterator[_Source]:
+        """Rule 3: from the conditions of which all, or one, must hold, and from such shares."""
+        junction = junction_of(question)
+        if junction is not None:
+            op, conditions = junction
+            for split in _splits(conditions):
+                shares = [_share_of(op, each) for each in split]
+                if self._are_alike(question, shares):
+                    yield _joined(op, [self._part(each, released) for each in shares])
+        if not isinstance(question, Mean) or not is_share(question):
+            return
+        for look in released.looks_about(condition_subject(expression_of(question.row))):
+            other, source = self._asked(look.question), _says(look)
+            joint = None if other is None else junction_of(other)
+            if source is None or other is None or joint is None:
+                continue
+            if self._are_alike(question, [other]):
+                yield _bounding(joint[0], source)
+
+    def _thresholds(self, question: Bound, released: ReleasedLooks) -> Iterator[_Source]:
+        """Rule 4: from shares above other constants, and from quantiles, of the same value."""
+        own = threshold_of(question) or quantile_level_of(question)
+        if own is None:
+            return
+        told = [
+            (cut, share, look.look)
+            for look in released.looks_about(own.subject)
+            if look.question != question.text and look.look is not None
+            for cut, share in self._shares(own.subject, look)
+        ]
+        for cut, share, number in own.tightest(told):
+            yield Implied(own.within(cut, share), (number,), (number,))
+
+    def _shares(self, subject: str, look: Recorded) -> Iterable[tuple[ThresholdCut, Interval]]:
+        """What a look says of shares above constants, of the value of a subject."""
+        if _says(look) is None:
+            return ()
+        key = look.question, look.interval
+        if key not in self._above:
+            asked = self._asked(look.question)
+            about = None if asked is None else threshold_of(asked) or quantile_level_of(asked)
+            shares = {} if about is None else about.shares(look.interval)
+            self._above[key] = "" if about is None else about.subject, tuple(shares.items())
+        own, told = self._above[key]
+        return told if own == subject else ()
+
+    def _wholes(self, question: Bound, released: ReleasedLooks) -> Iterator[_Source]:
+        """Rule 5: from the means of groups and their shares, by each way to part the rows.
+
+        What is in no group has a share, too, and a mean in the range; it is none where a group is
+        all that another is not. Of rows that depend on each other truths may be of two kinds.
+        """
+        whole = mean_within(question)
+        rows = None if self.ground is None else self.ground.sampling
+        if whole is None or not isinstance(rows, Independent):
+            return
+        value, inside = whole
+        groups: dict[str, dict[str, tuple[Expression, list[_Source]]]] = {}  # by what parts them
+        for look in released.looks_about(group_subject(value, inside)):
+            source, other = _says(look), self._asked(look.question)
+            group = None if other is None else mean_within(other)
+            if source is None or group is None or group[0].text != value.text:
+                continue
+            condition = further_condition(group[1], inside)
+            if condition is None:
+                continue
+            for partition in partitions_of(condition):
+                among = groups.setdefault(partition, {})
+                among.setdefault(text_of(condition), (condition, []))[1].append(source)
+        for among in groups.values():
+            yield self._whole(question, whole, list(among.values()), released)
+
+    def _whole(
+        self,
+        question: Bound,
+        whole: tuple[RowValue, Expression | None],
+        groups: Sequence[tuple[Expression, list[_Source]]],
+        released: ReleasedLooks,
+    ) -> _Source:
+        """The mean of the rows that are parted by the conditions of these groups."""
+        value, inside = whole
+        boxes: list[tuple[Interval, Interval]] = []
+        looks: list[int] = []
+        for condition, sources in groups:
+            share = mean_of(condition, inside)
+            if not self._are_alike(question, [share, mean_of(expression_of(value), condition)]):
+                return None
+            of_share, of_mean = self._part(share, released), _meet(sources)
+            if of_share is None or of_mean is None:
+                continue
+            if of_share.interval is None or of_mean.interval is None:
+                return of_mean if of_share.interval is not None else of_share
+            boxes.append((of_share.interval, of_mean.interval))
+            looks += [*of_share.looks, *of_mean.looks]
+        if not boxes:
+            return None
+        conditions = [condition for condition, _ in groups]
+        if len(boxes) < len(groups) or not is_everything(conditions):
+            boxes.append((_ANY, Interval(question.low, question.high)))
+        return Implied(whole_implied(boxes), tuple(looks), tuple(looks))
+
+    def _asked(self, text: str) -> Bound | None:
+        """What the text of a look asks for; None where nobody can say."""
+        if text not in self._read:
+            try:
+                self._read[text] = statistic_of(asked_again(text, self.table()))
+            except HoldfastError:
+                self._read[text] = None
+        return self._read[text]
 
     def _edges(self, released: ReleasedLooks) -> list[_Edge]:
         """The released differences of means of all rows, by the texts of their values."""
@@ -267,10 +421,11 @@ class Implications:
         for look in released.answers:
             if look.status != "shown" and not look.question.startswith(_DIFFERENCE):
                 continue
-            text, source = look.request.question, _says(look)
-            question = _plain(asked_again(text, self.table()))
-            pair = _pair(question)
-            if source is not None and pair is not None and look.question in _texts(question):
+            source, question = _says(look), self._asked(look.request.question)
+            pair = None if question is None else _pair(question)
+            if source is None or question is None or pair is None:
+                continue
+            if look.question in _texts(question):
                 edges.append(_Edge(pair[0].text, pair[1].text, source))
         return edges
 
@@ -280,7 +435,7 @@ class Implications:
         own, turned = {each.look for each in looks}, _turned(question)
         others = [] if turned is None else self._looks(turned, released)
         other = _meet(_says(each) for each in others if each.look not in own)
-        return _meet([*map(_says, looks), _linear(other, -1, int(_is_share(question)))])
+        return _meet([*map(_says, looks), _linear(other, -1, int(is_share(question)))])
 
     def _looks(self, question: Bound, released: ReleasedLooks) -> list[Recorded]:
         """The looks at a question, and what those at its event say of it."""
@@ -370,13 +525,6 @@ def _looks(edges: Iterable[_Edge]) -> tuple[int, ...]:
     return tuple(sorted({look for edge in edges for look in edge.source.looks}))
 
 
-def _plain(question: Bound) -> Bound:
-    """The statistic without its rules."""
-    if isinstance(question, DescribedQuestion | DescribedParts):
-        return question.question
-    return question
-
-
 def _texts(question: Bound) -> list[str]:
     """The texts by which looks at a question are found; one difference has two."""
     if isinstance(question, Paired):
@@ -409,29 +557,37 @@ def _pair(question: Bound) -> tuple[RowValue, RowValue] | None:
     return pair
 
 
-def _junction(question: Bound) -> tuple[Op, list[Mean]] | None:
-    """The shares of the conditions of which all, or one at least, must hold in a share's rows."""
-    if not isinstance(question, Mean) or not _is_share(question):
-        return None
-    condition = expression_of(question.row)
-    if not isinstance(condition, Operation) or condition.op not in (Op.AND, Op.OR):
-        return None
-    shares = [Mean(row_value(each)) for each in condition.args]
-    return (condition.op, shares) if all(map(_is_share, shares)) else None
+def _splits(conditions: Sequence[Expression]) -> Iterator[list[tuple[Expression, ...]]]:
+    """Ways to part conditions: each by itself, and few of them in two."""
+    yield [(each,) for each in conditions]
+    if not 2 < len(conditions) <= _MOST_PARTED:
+        return
+    for size in range(1, len(conditions) - 1):
+        for others in combinations(conditions[1:], size):
+            rest = tuple(each for each in conditions[1:] if each not in others)
+            yield [(conditions[0], *rest), others]
+    yield [(conditions[0],), tuple(conditions[1:])]
 
 
-def _is_share(question: Bound) -> bool:
-    """Whether it is the share of rows with a condition that is known in every row."""
-    if not isinstance(question, Mean) or question.variance is not None:
-        return False
-    row = question.row
-    return row.is_condition and row.known == build.TRUE and isinstance(row.source, Expression)
+def _share_of(op: Op, conditions: Sequence[Expression]) -> Mean:
+    """The share of rows where all of the conditions hold, or one at least."""
+    joined = build.conjunction if op is Op.AND else build.disjunction
+    return Mean(row_value(joined(list(conditions))))
+
+
+def _bounding(op: Op, source: Implied) -> Implied:
+    """What the share where a condition holds with others says of its own: one end."""
+    interval = source.interval or _ANY
+    if op is Op.AND:
+        return replace(source, interval=Interval(interval.low, 1.0))
+    return replace(source, interval=Interval(0.0, interval.high))
 
 
 def _turned(question: Bound) -> Bound | None:
     """The share of all other rows, or the difference with its sign changed."""
-    if isinstance(question, Mean) and _is_share(question):
-        return Mean(row_value(build.negation(expression_of(question.row))))
+    among = mean_within(question)
+    if among is not None and is_share(question):
+        return mean_of(build.negation(expression_of(among[0])), among[1])
     if isinstance(question, Difference):
         return Difference(question.second, question.first)
     pair = _pair(question)

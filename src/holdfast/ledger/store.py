@@ -157,16 +157,17 @@ class Reader:
             require_seen(newest, rows, after)
         return rows
 
-    def look_up(self, question: str) -> list[filing.FiledAnswer]:
-        """The answers to a question, without reading the history."""
+    def look_up(self, question: str, newest: int | None = None) -> list[filing.FiledAnswer]:
+        """The answers to a question, or the newest of them, without reading the history."""
         if self.secret is None:
             return []
         with self.guard:
+            places = self._records.filed(filing.digest_of(question))
             return [
                 filing.answer_at(
                     self.secret, question, place, self._records.entries(place[1] - 2, place[1])
                 )
-                for place in self._records.filed(filing.digest_of(question))
+                for place in (places[-newest:] if newest else places)
             ]
 
     def checkpoint(self) -> filing.StoredCheckpoint | None:
@@ -296,10 +297,10 @@ class Store:
                 outside.note(*newest)
         return rows
 
-    def look_up(self, question: str) -> list[FiledAnswer]:
-        """The newest answer to a question, without reading the history."""
+    def look_up(self, question: str, newest: int | None = None) -> list[FiledAnswer]:
+        """The answers to a question, or the newest of them, without reading the history."""
         self.require_usable()
-        return self._reader.look_up(question)
+        return self._reader.look_up(question, newest)
 
     def checkpoint(self) -> StoredCheckpoint | None:
         """The checkpoint, if there is one."""

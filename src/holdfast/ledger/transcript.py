@@ -21,6 +21,7 @@ from holdfast.ledger.chain import GENESIS, RESTORE, Row, canonical, verify
 from holdfast.ledger.checkpoint import (
     EVENT,
     KEY,
+    SUBJECT,
     Filed,
     FiledAnswer,
     StoredCheckpoint,
@@ -140,8 +141,8 @@ class Past(Protocol):
         """The newest checkpoint."""
         ...
 
-    def look_up(self, question: str) -> list[FiledAnswer]:
-        """The answers to a question, in order."""
+    def look_up(self, question: str, newest: int | None = None) -> list[FiledAnswer]:
+        """The answers to a question, in order; all of them, or the newest."""
         ...
 
     def news(self, after: int = 0, head: str = GENESIS) -> list[Row]:
@@ -179,9 +180,10 @@ def look_at(
 
 
 def _filed_under(reserved: Asked) -> list[str]:
-    """The texts by which a look is found: its question, and what its symbols are about."""
+    """The texts by which a look is found: question, what its symbols are about, subjects."""
     event = (reserved.offer.extra or {}).get("event")
-    return [reserved.offer.question, *([] if event is None else [EVENT + event])]
+    events = [] if event is None else [EVENT + event]
+    return [reserved.offer.question, *events, *(SUBJECT + each for each in reserved.subjects)]
 
 
 def told_line(answer: FiledAnswer) -> Recorded | None:
@@ -204,6 +206,7 @@ def _unanswered(seq: int, question: str) -> LedgerTampered:
 
 _T = TypeVar("_T")
 
+_RELATED = 64  # looks of one subject: so many are read for a question, however many there are
 _CHECKPOINT_EVERY = 128  # entries or answers: reading so many takes no longer than opening the file
 
 
@@ -248,6 +251,8 @@ class Transcript:
         self._abandoned: list[Asked] = []
         self._looks: dict[str, list[Recorded]] = {}  # every look, by its question
         self._events: dict[str, list[Recorded]] = {}  # every described look, by its event
+        self._subjects: dict[str, list[Recorded]] = {}  # every look, by each of its subjects
+        self._related: dict[str, Sequence[Recorded]] = {}  # those in the past, looked up once
         self._told: dict[str, list[Recorded]] = {}  # what follows from looks, by its question
         self._keys: dict[str, int] = {}  # the entry that says what the call was told
         self.pending: Pending | None = None
@@ -375,6 +380,7 @@ class Transcript:
             self._answers, self._abandoned = whole._answers, whole._abandoned
             self._lines, self._told, self._keys = whole._lines, whole._told, whole._keys
             self._looks, self._events, self._past = whole._looks, whole._events, None
+            self._subjects = whole._subjects
 
     def looks_at(self, question: str) -> Sequence[Recorded]:
         """The looks at one question, with those that were folded by a checkpoint."""
@@ -387,6 +393,16 @@ class Transcript:
         return self._filed(
             EVENT + event, partial(look_at, self._batch), lambda: self._events.get(event, ())
         )
+
+    def looks_about(self, subject: str) -> Sequence[Recorded]:
+        """The newest looks with a subject."""
+        here = self._subjects.get(subject, [])
+        if self._past is not None and len(here) < _RELATED:
+            if subject not in self._related:
+                recall = partial(look_at, self._batch)
+                self._related[subject] = self._filed(SUBJECT + subject, recall, tuple, _RELATED)
+            return (*self._related[subject], *here)[-_RELATED:]
+        return here[-_RELATED:]
 
     @property
     def describes(self) -> bool:
@@ -410,13 +426,14 @@ class Transcript:
         text: str,
         recall: Callable[[FiledAnswer], _T | None],
         here: Callable[[], Sequence[_T]],
+        newest: int | None = None,
     ) -> Sequence[_T]:
         """Answers filed under a text: those folded by the checkpoint, and those `here`."""
         past = self._past
         if past is None:
             return here()
         with past.guard:  # another thread may be reading everything now
-            places = [] if self._past is None else past.look_up(text)
+            places = [] if self._past is None else past.look_up(text, newest)
             recalled = [recall(each) for each in places if each.settled[0] <= self._skipped]
             return (*(each for each in recalled if each is not None), *here())
 
@@ -552,6 +569,8 @@ class Transcript:
             self._looks.setdefault(answer.question, []).append(answer)
             if answer.event is not None:
                 self._events.setdefault(answer.event, []).append(answer)
+            for subject in answer.subjects:
+                self._subjects.setdefault(subject, []).append(answer)
             if answer.number is not None:
                 self._number(answer)
         offers = [each.offer for each in pending.asked]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import signal
 from collections.abc import Iterator
 from itertools import islice
 
@@ -21,6 +22,26 @@ from tests.theory.coverage import counts_refute
 
 DRAWS = 20_000
 MAX = WORD - 1
+
+
+@pytest.fixture(autouse=True)
+def _decided() -> Iterator[None]:
+    """A draw that never decides fails: after ten seconds of the processor."""
+
+    def undecided(*_: object) -> None:
+        pytest.fail("a draw was not decided")
+
+    before = signal.signal(signal.SIGVTALRM, undecided)
+    signal.setitimer(signal.ITIMER_VIRTUAL, 10.0)
+    yield
+    signal.setitimer(signal.ITIMER_VIRTUAL, 0.0)
+    signal.signal(signal.SIGVTALRM, before)
+
+
+def test_a_deviation_beyond_the_first_digits_draws_more() -> None:
+    """Two words decide k = 0 and accept x; one word of x leaves 2^16 whole numbers to choose."""
+    stream = words(11)
+    assert {drawn(stream, 2**80) % 2**16 for _ in range(40)} != {0}
 
 
 def words(seed: int) -> Iterator[int]:

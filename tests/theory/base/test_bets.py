@@ -30,9 +30,27 @@ from holdfast.theory.base.bets import (
 )
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.safeside import level_share
+from tests.seam import bracket
 from tests.theory.direct.worlds import World, mean_of
 
 LAWS = ("log_least_capital", "lower_odds")
+
+
+def test_the_bracket_is_just_below_where_its_bound_rejects() -> None:
+    """By hand: capital is enough up to 1, and the bound on it says up to 1 + 2^-12."""
+    asked: list[float] = []
+
+    def excess(odds: float) -> float:
+        asked.append(odds)
+        return 1.0 - odds
+
+    low, high = bracket(excess, lambda odds: 1.0 + 2.0**-12 - odds, 0.5, 2.0)
+    assert low <= 1.0 < high
+    assert high - low < 2.0**-9  # 2^8 and 2^12 times 2^-18 below the bound: no further
+    assert len(asked) <= 4
+    # Where even the farthest of these is not rejected, nothing is known but what was.
+    assert bracket(lambda odds: 0.75 - odds, lambda odds: 1.0 - odds, 0.5, 2.0)[0] == 0.5
+
 
 STAKES, EVEN = [0.05, 0.3, 0.7, 1.0], [0.25] * 4
 THIRD = World(12, (Fraction(1, 2), Fraction(1, 3), Fraction(1, 6)))

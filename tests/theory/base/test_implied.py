@@ -19,6 +19,7 @@ from holdfast.theory.base.implied import (
     ShownGates,
     ThresholdCut,
     conjunction_implied,
+    cuts_implied,
     difference_implied,
     disjunction_implied,
     intersection_implied,
@@ -26,7 +27,6 @@ from holdfast.theory.base.implied import (
     open_sides,
     quantile_implied,
     root_implied,
-    share_implied,
     square_implied,
     threshold_implied,
     verdict_implied,
@@ -37,13 +37,13 @@ from holdfast.theory.base.safeside import float_above, float_below
 
 LAWS = (
     "conjunction_implied",
+    "cuts_implied",
     "difference_implied",
     "disjunction_implied",
     "intersection_implied",
     "linear_implied",
     "quantile_implied",
     "root_implied",
-    "share_implied",
     "square_implied",
     "threshold_implied",
     "whole_implied",
@@ -129,12 +129,13 @@ def test_thresholds_and_quantiles_of_one_value(values: list[int], data: st.DataO
     assert holds(above(cut), threshold_implied(cut, released))
 
     levels = st.fractions(Fraction(1, 8), Fraction(7, 8), max_denominator=8)
-    shares = {x: around(below(x), data) for x in draw(st.lists(constants, max_size=4))}
     q = draw(levels)
-    assert holds(quantile(q), quantile_implied(q, shares))
-    quantiles = {each: around(quantile(each), data) for each in draw(st.lists(levels, max_size=4))}
-    x = draw(constants)
-    assert holds(below(x), share_implied(x, quantiles))
+    assert holds(quantile(q), quantile_implied(q, released))
+    for each in draw(st.lists(levels, max_size=4)):
+        shares = cuts_implied(each, around(quantile(each), data))
+        assert all(holds(above(at), share) for at, share in shares.items())
+        assert holds(above(cut), threshold_implied(cut, shares))
+        assert holds(quantile(q), quantile_implied(q, shares))
 
 
 @given(st.data())
@@ -210,6 +211,13 @@ def test_chains_of_true_gates_are_true(means: list[int], data: st.DataObject) ->
     for better, worse in product(range(len(means)), repeat=2):
         margin = gates.margin(better, worse)
         assert margin is None or means[better] > means[worse] + margin
+
+
+def test_of_two_gates_of_one_pair_the_larger_margin_counts() -> None:
+    for margins in ((0.5, 0.125), (0.125, 0.5)):
+        gates = ShownGates.of([("a", "b", margin) for margin in margins])
+        assert gates.margin("a", "b") == Fraction(1, 2)
+        assert gates.shows("a", "b", 0.5)
 
 
 def test_a_chain_adds_its_margins() -> None:

@@ -80,11 +80,11 @@ GOLDEN = [
     Golden(
         "quantile_implied",
         {
-            "q": Fraction(1, 2),
+            "q": Fraction(3, 4),
             "released": {
-                Fraction(1): Interval(0.25, 0.375),
-                Fraction(2): Interval(0.375, 0.625),
-                Fraction(4): Interval(0.5, 0.75),
+                ThresholdCut(Fraction(1), strict=True): Interval(0.375, 0.5),
+                ThresholdCut(Fraction(2)): Interval(0.25, 0.5),
+                ThresholdCut(Fraction(4)): Interval(0.125, 0.25),
             },
         },
         (1.0, 4.0),
@@ -92,14 +92,12 @@ GOLDEN = [
         _HAND,
     ),
     Golden(
-        "share_implied",
-        {
-            "x": Fraction(3),
-            "released": {Fraction(1, 4): Interval(1.0, 2.5), Fraction(3, 4): Interval(3.5, 5.0)},
-        },
-        (0.25, 0.75),
+        "cuts_implied",
+        {"q": Fraction(3, 4), "quantile": Interval(1.0, 2.5)},
+        (1.0, 0.0, 0.25, 1.0, 2.5, 1.0, 0.0, 0.25),
         0,
-        _HAND,
+        "by hand: P(f >= 1) >= 1/4, P(f > 5/2) <= 1/4",
+        lambda cuts: [(float(cut.constant), cut.strict, *share) for cut, share in cuts.items()],
     ),
     Golden(
         "whole_implied",

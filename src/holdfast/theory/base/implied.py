@@ -33,6 +33,7 @@ __all__ = [
     "ShownGates",
     "ThresholdCut",
     "conjunction_implied",
+    "cuts_implied",
     "difference_implied",
     "disjunction_implied",
     "intersection_implied",
@@ -40,7 +41,6 @@ __all__ = [
     "open_sides",
     "quantile_implied",
     "root_implied",
-    "share_implied",
     "square_implied",
     "threshold_implied",
     "verdict_implied",
@@ -208,30 +208,32 @@ def threshold_implied(
 @theorem(
     source="Holdfast",
     place="Section 13.3, rule 4: a quantile from shares",
-    statement="Q(q) <= x iff F(x) >= q: where F(x) is in [l, h], l >= q gives Q(q) <= x, and h < q "
-    "gives Q(q) >= x.",
-    domain="0 < q < 1; released F(x) = P(f <= x), of values that cannot be missing",
+    statement="Q(q) <= c iff P(f > c) <= 1 - q: where P(f > c) or P(f >= c) is in [l, h], "
+    "h <= 1 - q gives Q(q) <= c, and l > 1 - q gives Q(q) >= c.",
+    domain="0 < q < 1; released shares of values above cuts, of values that cannot be missing",
     slack="none but the constants that were asked",
 )
-def quantile_implied(q: Fraction, released: Mapping[Fraction, Interval]) -> Interval | None:
-    """The quantile at level q, from shares at or below constants; None if they contradict."""
-    above = [x for x, share in released.items() if _exact(share.low) >= q]
-    below = [x for x, share in released.items() if _exact(share.high) < q]
+def quantile_implied(q: Fraction, released: Mapping[ThresholdCut, Interval]) -> Interval | None:
+    """The least c with P(f <= c) >= q, from shares above cuts; None if they contradict."""
+    above = [cut.constant for cut, share in released.items() if _exact(share.high) <= 1 - q]
+    below = [cut.constant for cut, share in released.items() if _exact(share.low) > 1 - q]
     return _outwards(max(below, default=-math.inf), min(above, default=math.inf))
 
 
 @theorem(
     source="Holdfast",
-    place="Section 13.3, rule 4: a share from quantiles",
-    statement="Q(q) in [l, h] gives F(x) >= q for x >= h and F(x) <= q for x < l.",
-    domain="released quantiles at levels q, of values that cannot be missing",
+    place="Section 13.3, rule 4: shares from a quantile",
+    statement="Q(q) in [l, h] gives P(f > h) <= 1 - q and P(f >= l) >= 1 - q.",
+    domain="0 < q < 1, the interval of a quantile of values that cannot be missing",
     slack="none but the levels that were asked",
 )
-def share_implied(x: Fraction, released: Mapping[Fraction, Interval]) -> Interval | None:
-    """The share at or below x, from quantiles; None if they contradict."""
-    reached = [q for q, quantile in released.items() if x >= _exact(quantile.high)]
-    missed = [q for q, quantile in released.items() if x < _exact(quantile.low)]
-    return _outwards(max(reached, default=_ZERO), min(missed, default=_ONE))
+def cuts_implied(q: Fraction, quantile: Interval) -> dict[ThresholdCut, Interval]:
+    """The shares above the two ends of a quantile's interval, as far as the ends are finite."""
+    share = _not_empty(_outwards(1 - q, 1 - q))
+    low, high = quantile
+    lower = {ThresholdCut(Fraction(low)): Interval(share.low, 1.0)} if math.isfinite(low) else {}
+    cut = ThresholdCut(Fraction(high), strict=True) if math.isfinite(high) else None
+    return lower if cut is None else {**lower, cut: Interval(0.0, share.high)}
 
 
 @theorem(

@@ -1,0 +1,311 @@
+"""Subjects of questions: what looks at one may say of another, and by which it is found.
+
+Shares of one value above several constants, shares of several conditions, and means of groups that
+part the rows say something of each other (section 13.3 of docs/theory.md). A reservation names the
+subjects of its questions, so that such looks are found without reading the whole ledger.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TypeAlias
+
+from holdfast.question import build
+from holdfast.question.expression import (
+    Column,
+    Constant,
+    Expression,
+    Op,
+    Operation,
+    column_names,
+    text_of,
+)
+from holdfast.question.row import RowValue, may_be_missing, row_value
+from holdfast.statistics.derived import Conditional, Difference, Paired, Total, as_counted
+from holdfast.statistics.description import DescribedParts, DescribedQuestion
+from holdfast.statistics.entry import Bound
+from holdfast.statistics.mean import GroupMean, Mean, expression_of
+from holdfast.statistics.quantile import OpenQuantile, Quantile
+from holdfast.theory.base.implied import (
+    ThresholdCut,
+    cuts_implied,
+    linear_implied,
+    quantile_implied,
+    threshold_implied,
+)
+from holdfast.theory.base.intervals import Interval
+
+__all__ = [
+    "columns_about",
+    "condition_subject",
+    "further_condition",
+    "group_subject",
+    "is_everything",
+    "is_share",
+    "junction_of",
+    "mean_of",
+    "mean_within",
+    "partitions_of",
+    "quantile_level_of",
+    "statistic_of",
+    "subjects_of",
+    "threshold_of",
+]
+
+
+def statistic_of(question: Bound) -> Bound:
+    """The statistic without its rules."""
+    if isinstance(question, DescribedQuestion | DescribedParts):
+        return question.question
+    return question
+
+
+def junction_of(question: Bound) -> tuple[Op, list[Expression]] | None:
+    """The conditions of which all, or one at least, must hold in a share's rows."""
+    if not isinstance(question, Mean) or not is_share(question):
+        return None
+    condition = expression_of(question.row)
+    if not isinstance(condition, Operation) or condition.op not in (Op.AND, Op.OR):
+        return None
+    known = all(is_share(Mean(row_value(each))) for each in condition.args)
+    return (condition.op, list(condition.args)) if known else None
+
+
+def is_share(question: Bound) -> bool:
+    """Whether it is the share of rows with a condition that is known in every one of them."""
+    among = mean_within(question)
+    return among is not None and among[0].is_condition
+
+
+_ABOVE: Mapping[Op, tuple[bool, bool]] = {  # strict, and turned over
+    Op.ABOVE: (True, False),
+    Op.AT_LEAST: (False, False),
+    Op.BELOW: (False, True),
+    Op.AT_MOST: (True, True),
+}
+
+
+_Told: TypeAlias = tuple[ThresholdCut, Interval, int]  # a share above a cut, and its look
+
+
+@dataclass(frozen=True, slots=True)
+class _Threshold:
+    """The share of values above a cut, or below it (`turned`)."""
+
+    subject: str
+    cut: ThresholdCut
+    turned: bool
+
+    def shares(self, interval: Interval) -> Mapping[ThresholdCut, Interval]:
+        """The interval of the share above the cut."""
+        return {self.cut: linear_implied(interval, -1, 1) if self.turned else interval}
+
+    def tightest(self, told: Sequence[_Told]) -> list[_Told]:
+        """Of shares above cuts those that say most: at most one for each end."""
+        lows = [each for each in told if each[0] >= self.cut]
+        highs = [each for each in told if each[0] <= self.cut]
+        return [
+            *([max(lows, key=lambda each: each[1].low)] if lows else []),
+            *([min(highs, key=lambda each: each[1].high)] if highs else []),
+        ]
+
+    def within(self, cut: ThresholdCut, share: Interval) -> Interval | None:
+        """What the share above another cut says of it."""
+        above = threshold_implied(self.cut, {cut: share})
+        return above and (linear_implied(above, -1, 1) if self.turned else above)
+
+
+@dataclass(frozen=True, slots=True)
+class _Level:
+    """The quantile at a level, of a value inside a range."""
+
+    subject: str
+    level: Fraction
+    range: Interval
+
+    def shares(self, interval: Interval) -> Mapping[ThresholdCut, Interval]:
+        """The shares above its interval's ends; at the ends of the range they are not known."""
+        low = interval.low if interval.low > self.range.low else -math.inf
+        high = interval.high if interval.high < self.range.high else math.inf
+        return cuts_implied(self.level, Interval(low, high))
+
+    def tightest(self, told: Sequence[_Told]) -> list[_Told]:
+        """Of shares above cuts those that say most: at most one for each end."""
+        above = [each for each in told if Fraction(each[1].high) <= 1 - self.level]
+        below = [each for each in told if Fraction(each[1].low) > 1 - self.level]
+        return [
+            *([max(below, key=lambda each: each[0].constant)] if below else []),
+            *([min(above, key=lambda each: each[0].constant)] if above else []),
+        ]
+
+    def within(self, cut: ThresholdCut, share: Interval) -> Interval | None:
+        """What the share above a cut says of it: inside the range."""
+        found = quantile_implied(self.level, {cut: share})
+        return found and Interval(
+            *(min(max(end, self.range.low), self.range.high) for end in found)
+        )
+
+
+def threshold_of(question: Bound) -> _Threshold | None:
+    """The value and the constant that a share is about.
+
+    Above and below are shares of the same rows, those that have the value.
+    """
+    among = mean_within(question, complete=False)
+    match among:
+        case (
+            RowValue(source=Operation(op, (number, Constant(value=float(constant))))),
+            inside,
+        ) if op in _ABOVE:
+            strict, turned = _ABOVE[op]
+            base, ends = _unclipped(number)
+            if not ends.low < constant < ends.high:
+                base = number
+            return _Threshold(
+                _value_subject(base, inside), ThresholdCut(Fraction(constant), strict), turned
+            )
+    return None
+
+
+def quantile_level_of(question: Bound) -> _Level | None:
+    """The value and the level that a quantile is about, where every row has the value."""
+    if not isinstance(question, Quantile) or question.value.known != build.TRUE:
+        return None
+    among = mean_within(question.threshold(question.low), complete=False)
+    level = Fraction(question.level)
+    if among is None:
+        return None
+    if isinstance(question, OpenQuantile):
+        everywhere = Interval(-math.inf, math.inf)
+        return _Level(_value_subject(question.number, among[1]), level, everywhere)
+    base, ends = _unclipped(as_counted(question.value))
+    if not math.isfinite(ends.low):
+        ends = Interval(question.low, question.high)
+    return _Level(_value_subject(base, among[1]), level, ends)
+
+
+def _unclipped(number: Expression) -> tuple[Expression, Interval]:
+    """The number inside a clip, and its ends: strictly between them thresholds are the same.
+
+    What stands in where it is missing, and it never is, is left out.
+    """
+    match number:
+        case Operation(Op.COALESCE, (first, *_)) if not may_be_missing(first):
+            return _unclipped(first)
+        case Operation(Op.CLIP, (inner, Constant(value=float(low)), Constant(value=float(high)))):
+            return inner, Interval(low, high)
+    return number, Interval(-math.inf, math.inf)
+
+
+def mean_within(
+    question: Bound, *, complete: bool = True
+) -> tuple[RowValue, Expression | None] | None:
+    """The value that a question is the mean of, and the rows that it is about (None: all).
+
+    If it is `complete`, every one of the rows of its condition has the value.
+    """
+    match question:
+        case Mean(row=value, variance=None):
+            inside: Expression | None = None
+        case GroupMean(value=value, inside=inside) | Conditional(value=value, inside=inside):
+            pass
+        case _:
+            return None
+    if complete and value.known != build.TRUE:
+        return None
+    return (value, inside) if isinstance(value.source, Expression) else None
+
+
+def mean_of(number: Expression, inside: Expression | None) -> Mean | Conditional:
+    """The mean of what is known in every row, among the rows of a group."""
+    value = row_value(number)
+    return Mean(value) if inside is None else Conditional(value, inside, inside)
+
+
+def _conjuncts(inside: Expression | None) -> list[Expression]:
+    match inside:
+        case None:
+            return []
+        case Operation(Op.AND, conditions):
+            return list(conditions)
+    return [inside]
+
+
+def further_condition(group: Expression | None, inside: Expression | None) -> Expression | None:
+    """The one condition that a group has, and the rows around it have not."""
+    own, around = _conjuncts(group), _conjuncts(inside)
+    more = [each for each in own if each not in around]
+    return more[0] if len(more) == 1 and len(own) == len(around) + 1 else None
+
+
+def partitions_of(condition: Expression) -> list[str]:
+    """By what a condition parts the rows: by the values of a column, or in two."""
+    in_two = min(text_of(condition), text_of(build.negation(condition)))
+    match condition:
+        case Operation(Op.EQUAL, (Column(name=name), Constant())):
+            return [in_two, f"values of {name}"]
+    return [in_two]
+
+
+def is_everything(conditions: Sequence[Expression]) -> bool:
+    """Whether every row has one of the conditions: two of which one is the opposite."""
+    return (
+        len(conditions) == 2
+        and not any(map(may_be_missing, conditions))
+        and build.negation(conditions[0]) == conditions[1]
+    )
+
+
+def columns_about(question: Bound) -> frozenset[str]:
+    """The columns that a mean, or what follows from two of them, is about."""
+    match question:
+        case Difference(first=first, second=second):
+            return columns_about(first) | columns_about(second)
+        case Paired(first=first_value, second=second_value):
+            return frozenset({*first_value.columns, *second_value.columns})
+        case Total(mean=mean):
+            return columns_about(mean)
+        case Mean(row=value):
+            return frozenset(value.columns)
+        case GroupMean(value=value, inside=inside) | Conditional(value=value, inside=inside):
+            return frozenset({*value.columns, *column_names(inside)})
+    return frozenset()
+
+
+def _value_subject(number: Expression, inside: Expression | None) -> str:
+    return f"values of {text_of(number)}{_among(inside)}"
+
+
+def group_subject(value: RowValue, inside: Expression | None) -> str:
+    return f"means of {value.text}{_among(inside)}"
+
+
+def condition_subject(condition: Expression) -> str:
+    return f"rows with {text_of(condition)}"
+
+
+def _among(inside: Expression | None) -> str:
+    return "" if inside is None else f" where {text_of(inside)}"
+
+
+def subjects_of(question: Bound) -> tuple[str, ...]:
+    """The subjects of a question: looks at it are found by them for others that follow from it."""
+    question = statistic_of(question)
+    value, junction, mean = (
+        threshold_of(question) or quantile_level_of(question),
+        junction_of(question),
+        mean_within(question),
+    )
+    subjects = [] if value is None else [value.subject]
+    if junction is not None:
+        subjects += [condition_subject(each) for each in junction[1]]
+    if mean is not None:
+        conditions = _conjuncts(mean[1])
+        for each in conditions:
+            others = [other for other in conditions if other is not each]
+            around = build.conjunction(others) if others else None
+            subjects.append(group_subject(mean[0], around))
+    return tuple(dict.fromkeys(subjects))

@@ -1,0 +1,317 @@
+"""Looks at other thresholds, conditions and groups: found by their subjects, and never false."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from holdfast.holdout.holdout import Holdout
+from holdfast.ledger.audit import audit
+from holdfast.ledger.implied import Implications, NamedLooks
+from holdfast.ledger.subjects import subjects_of
+from holdfast.question.expression import Op
+from holdfast.statistics.bind import bind
+from holdfast.theory.base.intervals import Interval
+from holdfast.theory.base.safeside import float_above, float_below
+from tests.holdout.tables import Crash, crash, opened, untouchable, watch
+from tests.ledger.forging import Body, forged
+from tests.seam import EXHAUSTIVE_GROUPS, RELATED_LOOKS, SIDES_OF_A_CUT, desk_of
+
+SCHEMA = {"x": (0.0, 100.0), "m": (0.0, 1.0), "g": {"values": ["a", "b"]}}
+
+
+def rows(many: int = 4_000) -> pl.DataFrame:
+    """A number, one with holes, two conditions, and groups of which one was not declared."""
+    rng = np.random.default_rng(3)
+    holes = rng.random(many)
+    return pl.DataFrame(
+        {
+            "x": rng.random(many) * 100,
+            "m": [None if value < 0.2 else value for value in holes.tolist()],
+            "late": rng.random(many) < 0.3,
+            "far": rng.random(many) < 0.6,
+            "g": rng.choice(["a", "b", "c"], many, p=[0.48, 0.48, 0.04]),
+        }
+    )
+
+
+@pytest.fixture
+def holdout(tmp_path: Path) -> Iterator[Holdout]:
+    with opened(
+        tmp_path, rows(), described="exact", schema=SCHEMA, tolerance=0.1, questions=40
+    ) as made:
+        yield made
+
+
+def is_sound(folder: Path) -> bool:
+    return all(finding.fine for finding in audit(folder / "t.ledger"))
+
+
+def test_asks_are_intersected_with_their_conditions(holdout: Holdout, tmp_path: Path) -> None:
+    both = holdout.ask("avg(late and x > 0.5)")  # in about all rows that are late
+    late = holdout.ask("avg(late)")
+    assert late.interval.low >= both.interval.low
+    third = holdout.ask("avg(late and x > 0.5 and far)")
+    assert third.interval.high <= both.interval.high
+    less = holdout.ask("avg(x > 1 and late)")
+    assert (less.recorded.known, less.interval.high) == ((2,), late.interval.high)
+    either = holdout.ask("avg(late or x < 0.1)")
+    assert (either.recorded.known, either.interval.low) == ((2,), late.interval.low)
+    holdout.close()
+    assert is_sound(tmp_path)
+
+
+def test_shares_of_one_value_fall(holdout: Holdout, tmp_path: Path) -> None:
+    below = holdout.ask("avg(x < 30)")
+    at_most = holdout.ask("avg(x <= 30)")
+    assert (at_most.interval.low, at_most.recorded.known) == (below.interval.low, (1,))
+    assert "narrower by earlier answers" in str(at_most)
+    above = holdout.ask("avg(x > 30.001)")
+    assert above.interval.high <= float_above(1 - Fraction(below.interval.low))
+    quantile = holdout.ask("quantile(x, 0.6)")
+    before = holdout.budget.account.checks, holdout.budget.nats
+    watch(holdout, untouchable)
+    level = holdout.check(f"avg(x <= {quantile.interval.high + 0.01:.4f})", at_least=0.59)
+    assert (level.status, level.cost) == ("confirmed", 0.0)
+    lower = holdout.gate("quantile(x, 0.1)", at_most=30.5)
+    assert (lower.status, lower.cost) == ("shown", 0.0)
+    desk = desk_of(holdout)
+    assert desk.implied(bind("avg(x > 99) where late", desk.table)) is None  # of other rows
+    assert (holdout.budget.account.checks, holdout.budget.nats) == before
+    holdout.close()
+    assert is_sound(tmp_path)
+
+
+def test_of_values_that_may_be_missing_only_shares_say_something(holdout: Holdout) -> None:
+    first = holdout.ask("avg(m > 0.5)")
+    second = holdout.ask("avg(m <= 0.5)")  # of the same rows: those with a value
+    assert second.interval.low == pytest.approx(1 - first.interval.high, abs=1e-12)
+    assert holdout.ask("quantile(m, 0.5)").recorded.known == ()
+    assert subjects_of(bind("quantile(m, 0.5)", desk_of(holdout).table)) == ()
+
+
+def test_a_mean_follows_from_groups_that_part_the_rows(holdout: Holdout, tmp_path: Path) -> None:
+    for question in ("avg(x) where late", "avg(x) where not late", "avg(late)"):
+        holdout.ask(question)
+    before = holdout.budget.nats
+    watch(holdout, untouchable)
+    whole = holdout.check("avg(x)", at_least=40)
+    assert (whole.status, whole.cost, whole.recorded.known) == ("confirmed", 0.0, (1, 2, 3))
+    assert holdout.budget.nats == before
+    holdout.close()
+    assert is_sound(tmp_path)
+
+
+def test_values_that_were_declared_are_not_taken_for_all(holdout: Holdout) -> None:
+    for name in "ab":
+        holdout.ask(f"avg(x) where g = '{name}'")
+        holdout.ask(f"avg(g = '{name}')")
+    implied = desk_of(holdout).implied(bind("avg(x)", desk_of(holdout).table))
+    assert implied is not None
+    assert implied.interval is not None
+    # 4 % of the rows, and what the shares leave open, may be at either end of the range.
+    assert implied.interval.high - implied.interval.low > 15
+
+
+def test_a_share_among_the_late_follows_from_groups_among_the_late(holdout: Holdout) -> None:
+    for question in (
+        "avg(x > 50) where far and late",
+        "avg(x > 50) where late and not far",
+        "avg(far) where late",
+    ):
+        holdout.ask(question)
+    found = holdout.check("avg(x > 50) where late", at_least=0.2)
+    assert (found.status, found.recorded.known) == ("confirmed", (1, 2, 3))
+
+
+def test_a_crash_in_the_scan_leaves_the_same_answer(holdout: Holdout, tmp_path: Path) -> None:
+    below = holdout.ask("avg(x < 30)")
+    sample = watch(holdout, crash)
+    with pytest.raises(Crash):
+        holdout.ask("avg(x <= 30)")
+    charged = holdout.budget.nats
+    holdout.close()
+    del sample
+    assert is_sound(tmp_path)
+    with opened(tmp_path, rows()) as resumed:
+        found = resumed.ask("avg(x <= 30)")
+        assert (found.recorded.known, found.interval.low) == ((1,), below.interval.low)
+        assert resumed.budget.nats <= charged
+    assert is_sound(tmp_path)
+
+
+def test_of_a_subject_the_newest_looks_are_read(
+    holdout: Holdout, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(RELATED_LOOKS, 3)
+    for constant in (50, 10, 20, 60, 70):
+        holdout.ask(f"avg(x > {constant})")
+    transcript = desk_of(holdout).transcript
+    (subject,) = subjects_of(bind("avg(x > 9)", desk_of(holdout).table))
+    assert [look.look for look in transcript.looks_about(subject)] == [3, 4, 5]
+    assert holdout.ask("avg(x >= 50)").recorded.known in ((), (3,), (4,), (3, 4))
+    holdout.close()
+    assert is_sound(tmp_path)
+    with opened(tmp_path, rows()) as resumed:
+        looks = desk_of(resumed).transcript.looks_about(subject)
+        assert [look.look for look in looks] == [4, 5, 6]
+        resumed.ask("avg(x > 51)")
+        looks = desk_of(resumed).transcript.looks_about(subject)
+        assert [look.look for look in looks] == [5, 6, 7]
+
+
+def test_the_ledger_files_looks_under_their_subjects(holdout: Holdout, tmp_path: Path) -> None:
+    holdout.ask("avg(x < 30)")
+    holdout.ask("avg(x <= 30)")
+    holdout.close()
+
+    def other_subject(bodies: list[Body]) -> None:
+        item = next(body for body in bodies if body["kind"] == "reserve/2")["items"][0]
+        assert item["subjects"] == ["values of x"]
+        item["subjects"] = ["values of m"]
+
+    def no_subject(bodies: list[Body]) -> None:
+        """As a ledger of before: nothing is found by it, and nothing follows from it."""
+        for body in bodies:
+            for item in body.get("items", ()):
+                item.pop("subjects", None)
+
+    path = tmp_path / "t.ledger"
+    assert forged(path, lambda _: None) == []
+    assert forged(path, other_subject)
+    assert forged(path, no_subject)  # the second line names what it does not follow from
+
+
+# Worlds: every one of a few rows, with intervals around its truths.
+
+
+def around(truth: Fraction, reach: float) -> Interval:
+    return Interval(float_below(truth - Fraction(reach)), float_above(truth + Fraction(reach)))
+
+
+Truth = Callable[[Sequence[tuple[int, str]]], Fraction]
+
+
+def share(condition: Callable[[int, str], bool]) -> Truth:
+    return lambda world: Fraction(sum(condition(*row) for row in world), len(world))
+
+
+def mean_where(name: str) -> Truth:
+    def truth(world: Sequence[tuple[int, str]]) -> Fraction:
+        inside = [x for x, g in world if g == name]
+        return Fraction(sum(inside), len(inside)) if inside else Fraction(0)
+
+    return truth
+
+
+def quantile_of(q: Fraction) -> Truth:
+    def truth(world: Sequence[tuple[int, str]]) -> Fraction:
+        values = sorted(x for x, _ in world)
+        return Fraction(
+            next(x for x in values if Fraction(sum(y <= x for y in values), len(values)) >= q)
+        )
+
+    return truth
+
+
+TOLD: dict[str, Truth] = {
+    "avg(x > 0.5)": share(lambda x, _: x > 0.5),
+    "avg(x >= 2)": share(lambda x, _: x >= 2),
+    "avg(x < 3)": share(lambda x, _: x < 3),
+    "quantile(x, 0.5)": quantile_of(Fraction(1, 2)),
+    "avg(x) where g = 'a'": mean_where("a"),
+    "avg(x) where g = 'b'": mean_where("b"),
+    "avg(g = 'a')": share(lambda _, g: g == "a"),
+    "avg(g = 'b')": share(lambda _, g: g == "b"),
+    "avg(x > 2 and g = 'a')": share(lambda x, g: x > 2 and g == "a"),
+}
+FOLLOWING: dict[str, Truth] = {
+    "avg(x > 2)": share(lambda x, _: x > 2),
+    "avg(x < 2)": share(lambda x, _: x < 2),
+    "avg(x >= 1)": share(lambda x, _: x >= 1),
+    "quantile(x, 0.75)": quantile_of(Fraction(3, 4)),
+    "quantile(x, 0.25)": quantile_of(Fraction(1, 4)),
+    "avg(x)": lambda world: Fraction(sum(x for x, _ in world), len(world)),
+}
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Iterator[Holdout]:
+    frame = pl.DataFrame({"x": [0, 1, 2, 3] * 500, "g": ["a", "b", "c", "a"] * 500})
+    with opened(
+        tmp_path,
+        frame,
+        described="exact",
+        schema={"x": (0.0, 3.0), "g": {"values": ["a", "b"]}},
+        tolerance=0.2,
+    ) as made:
+        yield made
+
+
+def worlds_in_which_something_false_is_implied(holdout: Holdout) -> tuple[int, int]:
+    """Of all worlds of two rows: in how many something false is implied, and how often
+    something is."""
+    for question in TOLD:
+        holdout.ask(question)
+    desk = desk_of(holdout)
+    looks = {look.question: look for look in desk.transcript.answers}
+    asked = [looks[bind(question, desk.table).text] for question in TOLD]
+    questions = {text: bind(text, desk.table) for text in FOLLOWING}
+    false, narrower = 0, 0
+    for world in product(product(range(4), "abc"), repeat=2):
+        if list(world) != sorted(world):
+            continue
+        truths = [truth(world) for truth in TOLD.values()]
+        told = [
+            replace(look, interval=around(truth, 0.125))
+            for look, truth in zip(asked, truths, strict=True)
+        ]
+        implications = Implications(desk.ground, lambda: desk.table)
+        for text, truth in FOLLOWING.items():
+            implied = implications.of(questions[text], NamedLooks(told))
+            if implied is None or implied.interval is None:
+                false += implied is not None  # a true world contradicts nothing
+                continue
+            low, high = implied.interval
+            wide = questions[text].high - questions[text].low
+            narrower += high - low < wide
+            false += not low <= truth(world) <= high
+    return false, narrower
+
+
+def test_in_every_small_world_what_is_implied_is_true(small: Holdout) -> None:
+    false, narrower = worlds_in_which_something_false_is_implied(small)
+    assert (false, narrower > 200) == (0, True)
+
+
+def test_sabotage_groups_that_were_declared_are_taken_for_all(
+    small: Holdout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(EXHAUSTIVE_GROUPS, lambda _: True)
+    assert worlds_in_which_something_false_is_implied(small)[0] > 0
+
+
+def test_sabotage_at_least_is_taken_for_above(
+    small: Holdout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(SIDES_OF_A_CUT, Op.AT_LEAST, (True, False))
+    assert worlds_in_which_something_false_is_implied(small)[0] > 0
+
+
+def test_these_rows_and_the_population_say_nothing_of_each_other(small: Holdout) -> None:
+    """A column whose values were made for single keys, with one that is drawn with its row."""
+    for question in ("avg(x > 0.5)", "avg(g = 'a')"):
+        small.ask(question)
+    desk = desk_of(small)
+    both = bind("avg(x > 0.5 and g = 'a')", desk.table)
+    plain = Implications(desk.ground, lambda: desk.table)
+    keyed = Implications(desk.ground, lambda: desk.table, lambda columns: "x" in columns)
+    assert plain.of(both, desk.transcript) is not None
+    assert keyed.of(both, desk.transcript) is None
