@@ -15,8 +15,12 @@ import holdfast
 from holdfast.data.polars import PolarsSample
 from holdfast.errors import HoldfastError, InvalidQuestion
 from holdfast.ledger.audit import audit
+from holdfast.ledger.subjects import columns_about, mean_within, subjects_of
+from holdfast.statistics.bind import bind
+from holdfast.statistics.derived import OpenConditional
 from holdfast.theory.base.intervals import clopper_pearson
 from tests.holdout.tables import same_secret, untouchable, watch
+from tests.seam import desk_of
 
 ROWS = 4_000
 SCALES = {
@@ -185,6 +189,11 @@ def test_a_group_far_from_the_grid_or_without_rows_says_so(tmp_path: Path) -> No
             assert far.interval.high < -1000
             apart = holdout.ask("difference(avg(far) where late, avg(gain) where late)")
             assert apart.interval.low == -math.inf
+            sides = ("avg(far) where late", "avg(gain) where not late")
+            holdout.ask(sides[1])
+            beside = holdout.ask(f"difference({', '.join(sides)})")  # of which one is a half-line
+            assert beside.interval.low == -math.inf
+            assert beside.interval.high < -1000
             for group in ("never", "rare"):
                 nothing = holdout.ask(f"avg(gain) where {group}")
                 if described == "exact" and group == "rare":
@@ -193,6 +202,18 @@ def test_a_group_far_from_the_grid_or_without_rows_says_so(tmp_path: Path) -> No
                 assert nothing.status == "says nothing"
                 assert tuple(nothing.interval) == (-math.inf, math.inf)
         assert is_intact(path, frame)
+
+
+def test_nothing_is_implied_by_a_range_that_a_column_does_not_have(tmp_path: Path) -> None:
+    """The rows outside a group that was answered may have any mean, not one inside the window."""
+    with made(tmp_path / "t.ledger") as holdout:
+        question = bind("avg(gain) where late", desk_of(holdout).table)
+        assert isinstance(question, OpenConditional)
+        assert mean_within(question) is None
+        assert subjects_of(question) == ()
+        assert columns_about(question) == {"gain", "late"}
+        whole = bind("avg(gain)", desk_of(holdout).table)
+        assert columns_about(whole) == {"gain"}
 
 
 REFUSED = {
