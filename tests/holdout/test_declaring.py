@@ -49,7 +49,7 @@ def test_who_holds_the_ledger_open_asks_by_what_another_one_declared(tmp_path: P
     with opened(tmp_path) as early, opened(tmp_path) as other:
         early.ask("avg(late)")
         other.declare(schema={"delay": (-100, 120), **VALUES})
-        assert str(early.cost("avg(delay)")).startswith("avg(clip(delay, -100, 120))")
+        assert str(early.cost("avg(delay)")).startswith("avg(delay): ")
         assert early.ask("avg(delay)").value == other.ask("avg(delay)").value
     assert is_fine(tmp_path)
 

@@ -442,7 +442,7 @@ def test_a_session_is_explained_from_its_file_alone(tmp_path: Path) -> None:
         assert blind.explain() == told
         assert blind.ledger.to_dicts() == view
         for answer in answers:
-            assert f"{answer.number:>4}. {answer.question} = {answer.recorded.shown} " in told
+            assert f"{answer.number:>4}. {answer.name} = {answer.recorded.shown} " in told
             assert str(answer.interval) in told
         for word in ("Theorem L", "bounded noise", "guess and check", "Assumed: independent rows"):
             assert word in told

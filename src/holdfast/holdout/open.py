@@ -159,7 +159,8 @@ def open(
       that their groups have known sizes, and every promise is for the design as it is;
     * `randomised`: how the two values of the column `arm` were drawn in a trial: "coins", a fair
       coin for each row, or "shuffled" inside each value of the columns `within`; described effects
-      of the arm are then average effects in these rows, whatever else is true of them;
+      of the arm are then average effects in these rows, whatever else is true of them. The names
+      of both arms are public;
     * `described`: how questions are answered that are text over the table's own columns: "exact"
       (default), with an interval that pays for their length, any number of them; "rounded", which
       leaves more for all others; or "off", like all others (always if `private`, and the default if
@@ -414,7 +415,9 @@ def _opening(
         if before is None
         else (before.schema, before.terms.looked_up)
     )
+    drawn = randomised_of(sample, declared.randomised, declared.arm, declared.within)
     if before is None:
+        schema = schema if drawn is None else drawn.named_in(schema)
         schema = schema.with_family(**request.families)
     if training is not None:
         known = {*(declared.public or ()), *(() if declared.key is None else (declared.key,))}
@@ -424,7 +427,6 @@ def _opening(
     sampling = measured(declared.sampling or Independent(), sample)
     design = design_of(sample, declared.design or (), sampling)
     _require_public(sample, declared)
-    drawn = randomised_of(sample, declared.randomised, declared.arm, declared.within)
     wanted = declared.terms(sample.n, sampling, design, _describing(request), drawn, looked_up)
     kind, why = _choice(request, wanted)
     planned = planned_for(kind, wanted, request.options, schema)
@@ -673,6 +675,11 @@ def _comparable(
         stored = opening.schema
         nullable = [name for name, never in stored.never_null.items() if not never]
         again = _declared(stored.types, request.schema, nullable).with_family(**request.families)
+        if drawn is not None and drawn.arm not in again.values:  # need not be named
+            values = {name: each for name, each in stored.values.items() if name != drawn.arm}
+            ends = {name: each for name, each in stored.bounds.items() if name != drawn.arm}
+            kept = stored.bounds if drawn.arm in again.bounds else ends
+            stored = replace(stored, values=values, bounds=kept)
         # Who declares what was learnt says the same; who leaves it out, too.
         named = {*again.values, *again.bounds}
         stored = replace(stored, learnt=tuple(each for each in stored.learnt if each not in named))

@@ -18,6 +18,7 @@ from holdfast.holdout.request import ClaimGrounds, claim_grounds, claimed
 from holdfast.ledger.limits import in_unit
 from holdfast.mechanisms.mechanism import Mechanism, Offer, Release, Status, Wish, charged
 from holdfast.mechanisms.terms import Account
+from holdfast.statistics.bind import short_name
 from holdfast.statistics.derived import (
     Estimate,
     Stages,
@@ -70,7 +71,7 @@ class Cost:
     confirmed, and at worst. With
     `closes`, asks and checks end with it, for good. A gate costs `least` if nothing is shown, and
     one of the `candidates` that are left, in words. A claim that earlier answers settle is free; it
-    `follows` from these lines of the ledger.
+    `follows` from these lines of the ledger. Its text is for people, `details` says the nats.
     """
 
     question: str
@@ -86,6 +87,7 @@ class Cost:
     candidates: str | None = None
     unbounded: bool = False
     follows: tuple[int, ...] = ()
+    name: str = field(default="", compare=False)  # what people call the question
 
     @property
     def repeated(self) -> bool:
@@ -124,33 +126,40 @@ class Cost:
         )
 
     def __str__(self) -> str:
+        name = self.name or self.question
         if self.closes:
             return (
-                f"{self.question}: looks up the groups in the protected rows, which closes asks "
+                f"{name}: looks up the groups in the protected rows, which closes asks "
                 "and checks for good; each group is then a text question, and costs nothing"
             )
         if self.follows:
             named = "line" if len(self.follows) == 1 else "lines"
             numbers = ", ".join(f"{each:,}" for each in self.follows)
-            return f"{self.question}: free: it follows from {named} {numbers}"
+            return f"{name}: free: it follows from {named} {numbers}"
         if self.repeated:
-            return f"{self.question}: asked before, so repeating it is free"
+            return f"{name}: asked before, so repeating it is free"
         if self.candidates is not None:
-            # Where it is forecast to be shown, that is the cheaper of the two.
-            shown = "less if it is" if self.most == self.least else f"{self.most:.3g} if it is"
+            likely = self.most == self.least  # where it is forecast to be shown
+            none = "" if likely else "almost nothing else if it is not shown; "
             return (
-                f"{self.question}: takes one candidate, with {self.candidates} now; costs "
-                f"{self.least:.3g} nats if it is not shown and {shown}"
+                f"{name}: takes one candidate, with {self.candidates} now; {none}if it is shown, "
+                "later gains are harder to show"
             )
         if self.bits is None:
-            return f"{self.question}: {self._width}; costs {self._price}"
-        later = f"; of questions about later columns or functions it takes {self._price}"
-        return (
-            f"{self.question}: {self.bits:.1f} bits; {self._width}; no budget"
-            f"{later if self.left else ''}"
-        )
+            return f"{name}: {self._width}; {self._price}"
+        later = f"; of questions about later columns or functions it {self._price}"
+        return f"{name}: text question, no limit; {self._width}{later if self.left else ''}"
 
     __repr__ = __str__
+
+    @property
+    def details(self) -> str:
+        """Bookkeeping in words: its length, and the nats that it leaks."""
+        length = [] if self.bits is None else [f"length {self.bits:.1f} bits"]
+        worst = f"{self.most:.4g} nats" if math.isfinite(self.most) else "all that is left"
+        best = "if it is not shown" if self.candidates is not None else "if confirmed"
+        nats = worst if self.least == self.most else f"{self.least:.4g} {best}, {worst} at worst"
+        return " · ".join([*length, f"cost {nats}"])
 
     def _repr_html_(self) -> str:
         question, _, facts = str(self).partition(": ")
@@ -171,17 +180,17 @@ class Cost:
     @property
     def _price(self) -> str:
         confirmed, worst = self.left_after
-        if self.least == self.most:
-            return self._spent(worst, self.most)
-        at_worst = self._spent(worst, self.most) if math.isfinite(self.most) else "all that is left"
-        return f"{self._spent(confirmed, self.least)} if confirmed, {at_worst} at worst"
-
-    def _spent(self, after: int, nats: float) -> str:
-        """How many of the questions that are left it takes; the nats are for those who count."""
         if self.left == 0:
-            return f"{nats:.4g} nats"
-        used = self.left - after
-        return f"about {used:,} of {self.left:,} left ({nats:.4g} nats)"
+            later = "later answers without a description are wider"
+            return later if self.least == self.most else f"almost free if confirmed; else {later}"
+        if self.least == self.most:
+            return f"takes {self._spent(worst)}"
+        at_worst = self._spent(worst) if math.isfinite(self.most) else "all that is left"
+        return f"takes {self._spent(confirmed)} if confirmed, {at_worst} at worst"
+
+    def _spent(self, after: int) -> str:
+        """How many of the questions that are left it takes."""
+        return f"about {self.left - after:,} of {self.left:,} left"
 
 
 # What is expected of a check and of a gate, and what is not.
@@ -344,6 +353,7 @@ def cost_of(desk: Desk, question: Bound | Labelled, guess: Guess, tolerance: flo
     part = None if several else _sure_part(desk, members[0], price, tolerance)
     first = members[0] if is_single(members[0]) else None
     unit = 1.0 if first is None else first.unit(desk.transcript.terms.rows)
+    name = short_name(members[0].text, desk.table.schema)
     return Cost(
         f"{members[0].text} and {len(members) - 1} more" if several else members[0].text,
         None if part is None else part * (members[0].high - members[0].low),
@@ -354,9 +364,10 @@ def cost_of(desk: Desk, question: Bound | Labelled, guess: Guess, tolerance: flo
         max(bits) if described else None,
         price.left,
         price.left_after,
-        candidates=desk.budget().more_candidates if guess.gated else None,
+        candidates=desk.budget().more_candidates if guess.gated and not described else None,
         unbounded=first is not None and first.unbounded,
         follows=_lines_behind(desk, members, guess, tolerance),
+        name=f"{name} and {len(members) - 1} more" if several else name,
     )
 
 

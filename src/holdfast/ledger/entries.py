@@ -164,8 +164,9 @@ class Asked:
     A `nonce` is drawn for a function, or a computed column, which is known by its name alone:
     another one may have the same name in another copy of the ledger, and must not have the same
     noise. A look `follows` a claim that was not confirmed, and says what is true instead. One that
-    is `intersected` is told with what earlier answers imply of its question. By its `subjects` it
-    is found for other questions, of which it may imply something.
+    is `intersected` is told with what earlier answers imply of its question; one that is `folded`
+    is an answer that settles a claim, whose line has the verdict. By its `subjects` it is found for
+    other questions, of which it may imply something.
     """
 
     offer: Offer
@@ -176,6 +177,7 @@ class Asked:
     follows: Refuted | None = None
     unbounded: bool = False
     intersected: bool = False
+    folded: bool = False
     subjects: tuple[str, ...] = ()
 
     @property
@@ -185,7 +187,8 @@ class Asked:
 
     def is_line(self, symbol: Symbol) -> bool:
         """Whether it is all that is told of what was asked; a refuted check is told with more."""
-        return not (self.is_part or self.intersected) and symbol != "not confirmed"
+        is_alone = not (self.is_part or self.intersected or self.folded)
+        return is_alone and symbol != "not confirmed"
 
     def body(self, request: int) -> dict[str, Any]:
         return {
@@ -197,6 +200,7 @@ class Asked:
             "follows": None if self.follows is None else list(self.follows),
             "unbounded": self.unbounded,
             **({"intersected": True} if self.intersected else {}),
+            **({"folded": True} if self.folded else {}),
             **({"subjects": list(self.subjects)} if self.subjects else {}),
         }
 
@@ -214,6 +218,7 @@ class Asked:
                 None if item["follows"] is None else Refuted.read(*item["follows"]),
                 item["unbounded"],
                 _is_flagged(item, "intersected"),
+                _is_flagged(item, "folded"),
                 tuple(map(str, item.get("subjects", ()))),
             )
             for item in body["items"]
