@@ -268,7 +268,8 @@ class PromiseOptions(TypedDict, total=False):
         Any,
         VerbOption(
             "How the rows came about: independent, clustered:COLUMN:LARGEST (rows of a unit, at "
-            "most) or clustered:COLUMN:fixed (unit sizes were decided), m-dependent:M, "
+            "most; with :within differences of groups are those inside units) or "
+            "clustered:COLUMN:fixed (unit sizes were decided), m-dependent:M, "
             "dependency-graph:DEGREE, markov-chain:CONTRACTION or declared:SIGMA; to plan, "
             "clustered:LARGEST or clustered:SIZE:fixed.",
             "HOW",

@@ -9,7 +9,6 @@ from holdfast.did_you_mean import did_you_mean
 from holdfast.errors import InvalidArgument
 from holdfast.lazy import load
 from holdfast.mechanisms.claims import Claims
-from holdfast.mechanisms.described import DESCRIBED_ONLY
 from holdfast.mechanisms.kind import MechanismKind
 from holdfast.mechanisms.mechanism import Checker, Mechanism
 from holdfast.mechanisms.terms import Terms
@@ -36,6 +35,7 @@ _HOMES = {
     "private gaussian": "mechanisms.private.PRIVATE_GAUSSIAN",
 }
 
+_DESCRIBED_ONLY = "mechanisms.described.DESCRIBED_ONLY"
 _PUBLISHED = "papers.theorems.published.published_methods"
 
 
@@ -65,8 +65,9 @@ CATALOGUE: Mapping[str, MechanismKind] = _Catalogue()
 
 def kind_of(name: object) -> MechanismKind:
     """The catalogue's entry of a name."""
-    if name == DESCRIBED_ONLY.name:  # what is there where nothing is to be chosen
-        return DESCRIBED_ONLY
+    if name == "described only":  # what is there where nothing is to be chosen
+        only: MechanismKind = load(_DESCRIBED_ONLY)
+        return only
     if isinstance(name, str) and name in CATALOGUE:
         return CATALOGUE[name]
     hint = did_you_mean(name, CATALOGUE, "see: holdfast mechanisms")

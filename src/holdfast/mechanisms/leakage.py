@@ -51,7 +51,6 @@ from holdfast.mechanisms.terms import (
 from holdfast.question.expression import Expression
 from holdfast.question.row import GRID_ERROR
 from holdfast.statistics.mean import Mean
-from holdfast.statistics.mean_rules import are_disjoint
 from holdfast.statistics.statistic import Measured, Statistic, measure
 from holdfast.statistics.vectors import Coordinate
 from holdfast.theory.base.concentration import Concentration
@@ -268,6 +267,8 @@ def _exclude_each_other(questions: Sequence[Statistic]) -> bool:
     trees = [each for each in conditions if isinstance(each, Expression)]
     if len(trees) < len(questions):
         return False
+    from holdfast.statistics.mean_rules import are_disjoint  # rules that a plan does not need
+
     return all(are_disjoint(first, second) for first, second in combinations(trees, 2))
 
 
