@@ -55,11 +55,11 @@ from holdfast.mechanisms.mechanism import (
 )
 from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.terms import Account, Closed
+from holdfast.statistics.concentrated_rules import ConcentratedGroupRule, ConcentratedRule
 from holdfast.statistics.derived import Estimate
 from holdfast.statistics.description import floor_of_units, is_at_the_floor, units_of
 from holdfast.statistics.entry import Better
 from holdfast.statistics.mean import KnownVariance
-from holdfast.statistics.mean_rules import ConcentratedRule
 from holdfast.statistics.player import Side, Verb
 from holdfast.statistics.rule import Rule, Symbols, Told
 from holdfast.theory.base.intervals import Interval
@@ -311,7 +311,7 @@ class Recorded:
     def is_declared(self) -> bool:
         """Whether its interval rests on a concentration that the question itself declares."""
         declared = self.profile is not None and "gamma" in self.profile
-        return declared or isinstance(self.rule, ConcentratedRule)
+        return declared or isinstance(self.rule, ConcentratedRule | ConcentratedGroupRule)
 
     @property
     def is_gate(self) -> bool:

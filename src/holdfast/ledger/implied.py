@@ -204,6 +204,8 @@ def _apart(first: _Source, second: _Source) -> _Source:
             return side
     if first is None or second is None or first.interval is None or second.interval is None:
         return None
+    if not all(map(math.isfinite, (*first.interval, *second.interval))):
+        return None  # of a half-line the question itself says as much
     return Implied(
         difference_implied(first.interval, second.interval),
         (*first.low_from, *second.high_from),

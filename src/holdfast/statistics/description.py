@@ -14,6 +14,7 @@ from holdfast.data.sample import Sample
 from holdfast.data.sampling import Sampling
 from holdfast.errors import InvalidQuestion, NotDescribed
 from holdfast.question.row import RowValue
+from holdfast.statistics.concentrated_rules import ConcentratedRule
 from holdfast.statistics.derived import (
     Derived,
     Estimate,
@@ -21,13 +22,12 @@ from holdfast.statistics.derived import (
     Stages,
     described_parts,
     is_derived,
-    is_single,
     is_unbounded,
+    own_unit,
 )
 from holdfast.statistics.entry import Bound, Use
 from holdfast.statistics.grid_rules import Gridded
 from holdfast.statistics.mean_rules import (
-    ConcentratedRule,
     ContainedMean,
     GroupMeanRule,
     MeanRule,
@@ -100,7 +100,7 @@ class DescribedQuestion:
         raise TypeError(f"{self.text} is answered by its rule")
 
     def unit(self, n: int) -> float:
-        return self.question.unit(n) if is_single(self.question) else 1.0
+        return own_unit(self.question, n)
 
     @property
     def rule(self) -> Rule:
@@ -149,6 +149,13 @@ class DescribedParts:
     @property
     def high(self) -> float:
         return self.question.high
+
+    @property
+    def unbounded(self) -> bool:
+        return is_unbounded(self.question)
+
+    def unit(self, n: int) -> float:
+        return own_unit(self.question, n)
 
     @property
     def bits(self) -> float:
