@@ -30,6 +30,7 @@ from holdfast.theory.base.dependence import (
     GraphMean,
     MarkovMean,
     MDependentMean,
+    PooledUnits,
 )
 from holdfast.theory.base.gamma import (
     PolynomialTail,
@@ -38,7 +39,6 @@ from holdfast.theory.base.gamma import (
     gamma_from_text,
     gamma_text,
 )
-from holdfast.theory.base.random_sizes import PooledUnits
 from holdfast.theory.base.safeside import round_up
 from holdfast.theory.base.unbounded import UnboundedMean, UnboundedUnits, scaled_tail
 

@@ -51,9 +51,8 @@ from holdfast.ledger.opening import Opening
 from holdfast.ledger.secret import keyed_print
 from holdfast.ledger.store import Store, home_of
 from holdfast.ledger.transcript import Transcript
-from holdfast.mechanisms.auto import AUTO, Choice, choose
 from holdfast.mechanisms.bounded_noise import BOUNDED_NOISE
-from holdfast.mechanisms.catalogue import claiming, kind_of
+from holdfast.mechanisms.catalogue import AUTO, Choice, choose, claiming, kind_of
 from holdfast.mechanisms.claims import CHECKS
 from holdfast.mechanisms.described import DESCRIBED_ONLY
 from holdfast.mechanisms.terms import Declarations, Describing, Terms

@@ -470,13 +470,18 @@ def takes(
         ]
         parameters = [*kept, *options_taken]
         known = {each.name for each in parameters}
+        signature = inspect.Signature(parameters)
         title, is_method = called or verb.__name__, bool(kept) and kept[0].name == "self"
 
         @wraps(verb)
         def checked(*given: _P.args, **options: _P.kwargs) -> _T:
             for name in _RENAMED.keys() & options.keys() - known:
                 raise TypeError(f"{title}() takes no {name}=; {_RENAMED[name]}")
-            require_arguments(title, parameters, given[is_method:], options)
+            try:
+                signature.bind(*given, **options)
+            except TypeError:
+                require_arguments(title, parameters, given[is_method:], options)
+                raise
             return verb(*given, **options)
 
         if shown:

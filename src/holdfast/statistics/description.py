@@ -39,9 +39,8 @@ from holdfast.statistics.rounded_rules import (
 )
 from holdfast.statistics.rule import Ground, Look, Rule, Told
 from holdfast.statistics.share_rules import GroupShare, Share
-from holdfast.statistics.statistic import Measured, Statistic
+from holdfast.statistics.statistic import Measured, Statistic, columns_of
 from holdfast.statistics.trial_rules import UnitGridded
-from holdfast.statistics.whole import columns_of
 from holdfast.theory.base.concentration import BoundedMean, Concentration
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.direct.bounded_mean import outlier_floor_mass
