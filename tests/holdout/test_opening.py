@@ -18,7 +18,7 @@ import holdfast
 from holdfast.data.polars import PolarsSample
 from holdfast.errors import DataChanged, InvalidArgument, LedgerTampered
 from holdfast.ledger.audit import audit
-from holdfast.theory.base.random_sizes import PooledUnits
+from holdfast.theory.base.dependence import PooledUnits
 from tests.holdout.tables import (
     BOUNDS,
     LATE,

@@ -170,9 +170,8 @@ BAD = {
     "mean(x, sigma = 0.4, sigma = 0.5)": "After the value of a mean stands",
     "mean(x, sigma = big)": "sigma is 'big'",
     "mean(flag, sigma = 0.4)": "a condition is between 0 and 1",
-    "mean(x, sigma = 0.4) where flag": "all rows, without where",
-    "mean(x, sigma = 0.4) by flag": "all rows, without by",
-    "difference(mean(x, sigma = 0.4), mean(x, sigma = 0.4))": "two means with a range",
+    "mean(x, sigma = 0.4) by flag": "declare the scale of the column at opening",
+    "difference(median(x), mean(x, sigma = 0.4))": "A difference is of two values",
     "mean(waiting)": "sigma = 0.4",
 }
 

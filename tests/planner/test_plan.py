@@ -12,8 +12,7 @@ import holdfast
 from holdfast.data.design import NO_DESIGN
 from holdfast.data.sampling import Independent
 from holdfast.errors import HoldfastError, InvalidArgument, ToleranceTooTight
-from holdfast.mechanisms.auto import choose
-from holdfast.mechanisms.catalogue import CATALOGUE, methods
+from holdfast.mechanisms.catalogue import CATALOGUE, choose, methods
 from holdfast.mechanisms.terms import Declarations, Describing
 from holdfast.papers.theorems.accuracy import literal_accuracy
 from holdfast.papers.theorems.median_parameters import log_public_tree, median_mechanism_width

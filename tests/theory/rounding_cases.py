@@ -25,6 +25,7 @@ from holdfast.theory.base.concentration import (
     SubExponential,
     SubGaussian,
 )
+from holdfast.theory.base.dependence import PooledUnits
 from holdfast.theory.base.gamma import CatoniMean, MedianOfMeans, PolynomialTail, SubWeibull
 from holdfast.theory.base.intervals import (
     Interval,
@@ -33,10 +34,15 @@ from holdfast.theory.base.intervals import (
     log_binomial_cdf,
     two_sided_unlike_level,
 )
-from holdfast.theory.base.random_sizes import PooledUnits
 from holdfast.theory.base.safeside import largest_true, smallest_true
 from holdfast.theory.base.theorem import registry
-from holdfast.theory.base.unbounded import InUnits, UnboundedUnits, Windowed
+from holdfast.theory.base.unbounded import (
+    CountedGroup,
+    GroupOfRows,
+    InUnits,
+    UnboundedUnits,
+    Windowed,
+)
 from holdfast.theory.direct.bounded_mean import bet_excess, bet_interval, half_each_interval
 from holdfast.theory.direct.losses import moment_interval, r2_interval, root_interval
 from holdfast.theory.direct.order_statistics import (
@@ -199,6 +205,8 @@ def more_cases() -> Iterator[Case]:
         CatoniMean(1000, 1.0, 0.05),
         Windowed(SubGaussian(0.1), 1000, -20.0),
         PooledUnits(9, 5, 2, 0.5, 0.2),
+        GroupOfRows(1000, 0.4, 0.8, 3.0, 2, -1.5),
+        CountedGroup(300, 0.4, 0.8),
     )
     for tail in tails:
         for radius in (0.1, 0.6, 1.2, 5.0, 8.0):

@@ -219,19 +219,39 @@ class Answer(float):
         return next((truth for truth in truths if truth is not None), None)
 
     @property
+    def _floor(self) -> str | None:
+        """That there are too few units for more, where it is so."""
+        floor = next((each.floor for each in (self.recorded, *self.parts) if each.floor), None)
+        if floor is None or self.recorded.request.verb != "ask":
+            return None
+        units, (low, high) = floor
+        return (
+            f"with {units:,} units nothing in [{low:.2g}, {high:.2g}] can be excluded: more units "
+            "would tell more, more rows in each would not"
+        )
+
+    @property
     def assumes(self) -> str:
         """What the interval rests on, in words."""
         terms, recorded = self.left.terms, self.recorded
         if self._truth is not None:
             return f"{terms.assumption}; it is the {self._truth}"
-        if not recorded.is_declared:
+        declared = [each for each in (recorded, *self.parts) if each.is_declared]
+        if not declared:
             return terms.assumption
         assumption = f"{terms.assumption}, the concentration that the question declares"
-        of_rows = recorded.rule is not None or '"windowed"' in (recorded.profile or {})["gamma"]
-        if not recorded.request.unbounded or not of_rows or terms.alike:
+        tails = [(each.profile or {}).get("gamma", "") for each in declared]
+        windows = [
+            1.5 * each.range.high
+            for each, tail in zip(declared, tails, strict=True)
+            if recorded.request.unbounded and (each.rule is not None or '"windowed"' in tail)
+        ]
+        if not windows or terms.alike:
             return assumption
+        if any('"group of rows"' in tail for tail in tails):
+            assumption += " of a row drawn from all rows"
         # Rows with one expectation may have any; others could be cut at the grid's end unnoticed.
-        return f"{assumption}, no row's expectation beyond +-{1.5 * recorded.range.high:.6g}"
+        return f"{assumption}, no row's expectation beyond +-{min(windows):.6g}"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
@@ -282,6 +302,7 @@ class Answer(float):
             None if self.forecast is None else self._forecast_text,
             None if self.adjusted is None else adjusted_text(self.adjusted),
             _TIGHTER if recorded.wants_tighter_range else None,
+            self._floor,
             recorded.outlook,
             self.advice,
         ]

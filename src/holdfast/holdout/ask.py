@@ -108,6 +108,8 @@ def is_silent(
     """Whether it would say nothing, whatever the answers to come; `number` is guessed of it."""
     if not is_derived(question) or has_description(question):
         return False  # what a rule tells is told with the answer
+    if is_unbounded(question):
+        return False  # without a range every answer says something
     if not desk.transcript.terms.promises:
         return False  # baselines promise nothing, and show what they find
     parts = [part for stage in batches(question, numbers=number is not None) for part in stage]

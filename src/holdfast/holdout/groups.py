@@ -338,7 +338,11 @@ _Group = tuple[DesignValue, ...]
 
 
 def knowing(desk: Desk, training: Sample | None) -> GroupsOf:
-    """The groups that are known without the protected rows, or from those of `training`."""
+    """The groups that are known without the protected rows, or from those of `training`.
+
+    As of now: somebody else may have declared ranges or values meanwhile.
+    """
+    desk.refresh()
     return partial(_known, desk, training)
 
 

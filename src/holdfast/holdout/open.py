@@ -46,14 +46,13 @@ from holdfast.holdout.planned_width import planned_for
 from holdfast.ledger.backend import LedgerHome
 from holdfast.ledger.chain import canonical, now
 from holdfast.ledger.identity import Rows
-from holdfast.ledger.index import note_columns, note_ledger, others_over, with_the_same_columns
+from holdfast.ledger.index import note_columns, note_ledger, others_over, with_the_same_rows
 from holdfast.ledger.opening import Opening
 from holdfast.ledger.secret import keyed_print
 from holdfast.ledger.store import Store, home_of
 from holdfast.ledger.transcript import Transcript
-from holdfast.mechanisms.auto import AUTO, Choice, choose
 from holdfast.mechanisms.bounded_noise import BOUNDED_NOISE
-from holdfast.mechanisms.catalogue import claiming, kind_of
+from holdfast.mechanisms.catalogue import AUTO, Choice, choose, claiming, kind_of
 from holdfast.mechanisms.claims import CHECKS
 from holdfast.mechanisms.described import DESCRIBED_ONLY
 from holdfast.mechanisms.terms import Declarations, Describing, Terms
@@ -373,13 +372,12 @@ def _made(
     doubles = others_over(rows.content, home, rows.files, request.task)
     second = {str(each): "the same table" for each in doubles}
     if request.task is None:
-        for beside, (shared, columns) in with_the_same_columns(rows.columns, home).items():
-            partly = f"the same rows, by the content of {shared:,} of {columns:,} compared columns"
-            second.setdefault(beside, partly)
+        second = {**with_the_same_rows(rows.columns, rows.contents, home), **second}
     for beside, reason in second.items():
         warnings.warn(
             f"the ledger {beside!r} protects {reason}: two ledgers have two budgets, and the "
-            "promise of each holds only for what is asked of it alone. Use that one instead."
+            "promise of each holds only for what is asked of it alone. "
+            f"{_GROWN if 'too, about' in reason else 'Use that one instead.'}"
             f"{hint}",
             SecondLedger,
             stacklevel=4,
@@ -388,8 +386,11 @@ def _made(
         for contradiction in implausible_scales(training, opening.schema.scales):
             warnings.warn(contradiction, ImplausibleScale, stacklevel=4)
     Store.create(home, lambda secret: _keyed(opening, secret, rows.content).body(), timeout)
-    note_columns(home, rows.columns)
+    note_columns(home, rows.columns, rows.contents)
     return rows, training
+
+
+_GROWN = "Use that one, with the table as it was, or protect only the rows that are new."
 
 
 def _keyed(opening: Opening, secret: bytes, content: str) -> Opening:

@@ -19,7 +19,14 @@ from holdfast.ledger.limits import in_unit
 from holdfast.mechanisms.mechanism import Mechanism, Offer, Release, Status, Wish, charged
 from holdfast.mechanisms.terms import Account
 from holdfast.statistics.bind import short_name
-from holdfast.statistics.derived import Estimate, Stages, Subquestion, batches, is_single
+from holdfast.statistics.derived import (
+    Estimate,
+    Stages,
+    Subquestion,
+    batches,
+    is_single,
+    is_unbounded,
+)
 from holdfast.statistics.description import sure_half_width
 from holdfast.statistics.entry import Bound
 from holdfast.statistics.labelled import Labelled
@@ -239,7 +246,8 @@ class _Rehearsal:
         else:
             wish = wish_of(self.desk, statistic, self.guess, self.tolerance)
         # In a search, and of what is claimed, which part it is follows from the answers before.
-        depends = claims or isinstance(self.questions[place], Quantile)
+        question = self.questions[place]
+        depends = claims or isinstance(question, Quantile) or is_unbounded(question)
         unsure = depends and place in self._unsure
         look = None if unsure else self.desk.stored(wish)
         if look is not None:

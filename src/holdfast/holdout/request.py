@@ -24,7 +24,15 @@ from holdfast.question.expression import ColumnType
 from holdfast.question.parse import reads_alike
 from holdfast.statistics.bind import Question, bind, read_question, require_likely_values
 from holdfast.statistics.bits import Prior
-from holdfast.statistics.derived import Difference, Paired, Play, Subquestion, Total, is_single
+from holdfast.statistics.derived import (
+    Difference,
+    Paired,
+    Play,
+    Subquestion,
+    Total,
+    is_single,
+    own_unit,
+)
 from holdfast.statistics.description import (
     DescribedParts,
     DescribedQuestion,
@@ -330,7 +338,7 @@ class NamedWidth:
 
 
 def _unit(question: Bound, rows: int) -> float:
-    return question.unit(rows) if is_single(question) else 1.0
+    return own_unit(question, rows)
 
 
 def _is_scaled(question: Bound) -> bool:

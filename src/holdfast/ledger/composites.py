@@ -17,7 +17,7 @@ from holdfast.ledger.entries import Recorded, Request
 from holdfast.ledger.limits import interval_told, lies_in, open_ended, value_told
 from holdfast.mechanisms.described import release_of
 from holdfast.mechanisms.terms import Terms
-from holdfast.statistics.derived import Estimate, Joined, Subquestion, is_single
+from holdfast.statistics.derived import Difference, Estimate, Joined, Subquestion, own_unit
 from holdfast.statistics.description import DescribedQuestion, share_symbols
 from holdfast.statistics.entry import Bound
 from holdfast.statistics.player import Due, Verb, is_whole, play_of, played
@@ -102,7 +102,9 @@ def _description(question: Bound, looks: Sequence[Recorded]) -> dict[str, Any]:
     lengths = [each.bits for each in looks if each.bits is not None]
     if not 0 < len(lengths) == len(looks):
         return {}
-    are_same = hasattr(getattr(question, "question", question), "described_by")
+    whole_question = getattr(question, "question", question)
+    apart = isinstance(whole_question, Difference)
+    are_same = hasattr(whole_question, "described_by") and not apart
     return {"bits": max(lengths), **rows_about(looks[:1] if are_same else looks)}
 
 
@@ -196,7 +198,7 @@ def _is_beyond(request: Request, interval: Interval) -> bool:
 
 def _unit(question: Bound, terms: Terms) -> float:
     """Unit of a tolerance, as a part of the range."""
-    return question.unit(terms.rows) if is_single(question) else 1.0
+    return own_unit(question, terms.rows)
 
 
 def _around(guess: float, t: float, statistic: Statistic, terms: Terms) -> tuple[float, float]:

@@ -55,11 +55,11 @@ from holdfast.mechanisms.mechanism import (
 )
 from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.terms import Account, Closed
+from holdfast.statistics.concentrated_rules import ConcentratedGroupRule, ConcentratedRule
 from holdfast.statistics.derived import Estimate
-from holdfast.statistics.description import is_at_the_floor
+from holdfast.statistics.description import floor_of_units, is_at_the_floor, units_of
 from holdfast.statistics.entry import Better
 from holdfast.statistics.mean import KnownVariance
-from holdfast.statistics.mean_rules import ConcentratedRule
 from holdfast.statistics.player import Side, Verb
 from holdfast.statistics.rule import Rule, Symbols, Told
 from holdfast.statistics.vectors import VECTOR
@@ -110,7 +110,7 @@ _SIDES: Mapping[Verb, Mapping[Side, str]] = {
     "check": {"at most": "<=", "at least": ">="},
     "gate": {"at most": "<", "at least": ">"},
 }
-_UNTOLD, _ROWS_WOULD = "cannot tell yet", "rows or so would, if it is as large as it looks"
+_UNTOLD, _WOULD = "cannot tell yet", "or so would, if it is as large as it looks"
 _TOO_SMALL = 0.05  # of the reach: no number of rows is worth naming for so small a difference
 _DIFFERENCE = "difference("  # how the text of one begins
 _ROUNDING = 1e-9  # intervals are rounded outwards by less than this part of themselves
@@ -317,7 +317,7 @@ class Recorded:
     def is_declared(self) -> bool:
         """Whether its interval rests on a concentration that the question itself declares."""
         declared = self.profile is not None and "gamma" in self.profile
-        return declared or isinstance(self.rule, ConcentratedRule)
+        return declared or isinstance(self.rule, ConcentratedRule | ConcentratedGroupRule)
 
     @property
     def is_gate(self) -> bool:
@@ -374,6 +374,20 @@ class Recorded:
         return is_at_the_floor(self.rule, Told(value, self.part_of_range, self.rows))
 
     @property
+    def floor(self) -> tuple[int, Interval] | None:
+        """The number of units, and what no interval can exclude with so few, if that limits it."""
+        low, high = self.range
+        asked = self.request.verb == "ask" and self.rows is not None
+        if not asked or self.value is None or low == high:
+            return None
+        value = (self.value - low) / (high - low)
+        limit = floor_of_units(self.rule, value, self.part_of_range)
+        if limit is None:
+            return None
+        units, parts = limit
+        return units, Interval(*(in_unit(part, low, high) for part in parts))
+
+    @property
     def estimate(self) -> Estimate:
         """Estimate for a statistic that it is a part of; what says nothing is anywhere."""
         low, high = self.interval if all(map(math.isfinite, self.interval)) else self.range
@@ -399,16 +413,21 @@ class Recorded:
 
     @property
     def outlook(self) -> str | None:
-        """Rows that a difference on neither side of 0 would take: its width falls by their root."""
+        """Rows, or units, that a difference on neither side of 0 would take, as far as is told.
+
+        Its width falls by the root of their number.
+        """
         undecided = self.question.startswith(_DIFFERENCE) and 0.0 in self.interval
         if not undecided or self.value is None or self.rows is None or self.request.verb != "ask":
             return None
         reach = max(-self.interval.low, self.interval.high) - abs(self.value)
         if reach <= 0.0 or abs(self.value) < reach * _TOO_SMALL:
             return _UNTOLD
-        rows = self.rows[1] * (reach / abs(self.value)) ** 2
-        digits = 10 ** max(0, math.floor(math.log10(rows)) - 1)
-        return f"{_UNTOLD}: {math.ceil(rows / digits) * digits:,} {_ROWS_WOULD}"
+        units = units_of(self.rule)
+        many = (units or self.rows[1]) * (reach / abs(self.value)) ** 2
+        digits = 10 ** max(0, math.floor(math.log10(many)) - 1)
+        noun = "rows" if units is None else "units"
+        return f"{_UNTOLD}: {math.ceil(many / digits) * digits:,} {noun} {_WOULD}"
 
     @property
     def side(self) -> str | None:

@@ -204,6 +204,8 @@ def _apart(first: _Source, second: _Source) -> _Source:
             return side
     if first is None or second is None or first.interval is None or second.interval is None:
         return None
+    if not all(map(math.isfinite, (*first.interval, *second.interval))):
+        return None  # of a half-line the question itself says as much
     return Implied(
         difference_implied(first.interval, second.interval),
         (*first.low_from, *second.high_from),
@@ -282,8 +284,8 @@ class Implications:
         Only if it is `chained` are all looks read, for differences that follow from others.
         """
         question = statistic_of(question)
-        trial = self.ground is not None and self.ground.arms is not None
-        form = self._with_rule(question.text) if trial else None
+        several = self.ground is not None and self.ground.has_other_truths
+        form = self._with_rule(question.text) if several else None
         if form is not None and truth_of(form.rule) is not None:
             return None  # of these rows: what is known of the population is about something else
         sources = [self._part(question, released)]

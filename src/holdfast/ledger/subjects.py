@@ -24,7 +24,14 @@ from holdfast.question.expression import (
     text_of,
 )
 from holdfast.question.row import RowValue, may_be_missing, row_value
-from holdfast.statistics.derived import Conditional, Difference, Paired, Total, as_counted
+from holdfast.statistics.derived import (
+    Conditional,
+    Difference,
+    OpenConditional,
+    Paired,
+    Total,
+    as_counted,
+)
 from holdfast.statistics.description import DescribedParts, DescribedQuestion
 from holdfast.statistics.entry import Bound
 from holdfast.statistics.mean import GroupMean, Mean, expression_of
@@ -208,6 +215,8 @@ def mean_within(
     If it is `complete`, every one of the rows of its condition has the value.
     """
     match question:
+        case OpenConditional():
+            return None  # of a number without a range: what is in no group may be anywhere
         case Mean(row=value, variance=None):
             inside: Expression | None = None
         case GroupMean(value=value, inside=inside) | Conditional(value=value, inside=inside):
@@ -272,7 +281,7 @@ def columns_about(question: Bound) -> frozenset[str]:
             return frozenset(value.columns)
         case GroupMean(value=value, inside=inside) | Conditional(value=value, inside=inside):
             return frozenset({*value.columns, *column_names(inside)})
-    return frozenset()
+    return frozenset(getattr(question, "columns", ()))  # without a range, it names its own
 
 
 def _value_subject(number: Expression, inside: Expression | None) -> str:

@@ -35,8 +35,8 @@ from holdfast.theory.base.concentration import (
     SubExponential,
     SubGaussian,
 )
+from holdfast.theory.base.dependence import PooledUnits
 from holdfast.theory.base.gamma import gamma_from_text, gamma_text
-from holdfast.theory.base.random_sizes import PooledUnits
 from holdfast.theory.base.safeside import round_down, round_up
 from holdfast.theory.leakage.many_symbols import lookup_log_weight
 from holdfast.theory.leakage.nats import LeakageAccount, fixed_share, open_ended_share

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, overload
+from typing import Any, TypeAlias, overload
 
 from holdfast import require
 from holdfast.errors import InvalidArgument, InvalidQuestion
@@ -15,7 +15,15 @@ from holdfast.question.declaring import Scale
 from holdfast.question.expression import Column, ColumnType, Expression, Op, ValueKind, text_of
 from holdfast.question.functions import RowFunction
 from holdfast.question.row import RowValue, known, row_value
-from holdfast.statistics.derived import Conditional, Difference, Paired, Total, as_counted
+from holdfast.statistics.derived import (
+    Conditional,
+    Difference,
+    OpenConditional,
+    OpenDifference,
+    Paired,
+    Total,
+    as_counted,
+)
 from holdfast.statistics.entry import (
     MOST_WHOLE,
     Better,
@@ -30,8 +38,15 @@ from holdfast.statistics.entry import (
     number_of,
     pair_of,
     require_every_row,
+    scale_between,
 )
-from holdfast.statistics.mean import Average, Mean, expression_of, rows_with_value
+from holdfast.statistics.mean import (
+    Average,
+    GroupMean,
+    Mean,
+    expression_of,
+    rows_with_value,
+)
 from holdfast.statistics.mean_events import (
     DESCRIBED_DIFFERENCES,
     DESCRIBED_MEANS,
@@ -39,7 +54,7 @@ from holdfast.statistics.mean_events import (
     PRICES_OF_DIFFERENCES,
     PRICES_OF_MEANS,
 )
-from holdfast.statistics.statistic import ConcentratedMean
+from holdfast.statistics.statistic import ConcentratedGroupMean, ConcentratedMean
 
 __all__ = [
     "AVERAGES",
@@ -209,12 +224,17 @@ def distribution(
     return TableCall("distribution", (what, *points), where, pair_of(bounds))
 
 
-def _bind_average(call: Call, table: Table) -> Average | Conditional | ConcentratedMean:
+_OpenMean: TypeAlias = ConcentratedMean | ConcentratedGroupMean | OpenConditional
+_AnySide: TypeAlias = Average | Conditional | _OpenMean
+
+
+def _bind_average(call: Call, table: Table) -> _AnySide:
     (what,) = call.arguments
     if call.scale is not None:
         return _bind_concentrated(call, call.scale, table)
     declared = table.scale(what) if call.bounds is None and call.variance is None else None
-    if declared is not None and call.where is None:
+    open_group = declared is not None and not _has_range(what, table)
+    if declared is not None and (call.where is None or open_group):
         return _bind_concentrated(call, declared, table)
     value = table.value(what, call.bounds)
     where = table.where(call.where)
@@ -226,15 +246,17 @@ def _bind_average(call: Call, table: Table) -> Average | Conditional | Concentra
     return Mean(value, require.non_negative("variance", call.variance))
 
 
-def _bind_concentrated(call: Call, scale: Scale, table: Table) -> Mean | ConcentratedMean:
+def _has_range(what: Any, table: Table) -> bool:
+    return range_of(table.expression(what, bounded=True)).finite
+
+
+def _bind_concentrated(call: Call, scale: Scale, table: Table) -> _AnySide:
     """The mean of a number of which a scale is declared, for the question or for its column.
 
     Where it also has a range, the narrower radius is used. For every sampling and level Hoeffding's
     is that of a scale of half the range: a sigma above that says nothing.
     """
     (what,) = call.arguments
-    if call.where is not None:
-        raise InvalidQuestion("A sigma is declared for a mean of all rows, without where=.")
     if call.variance is not None:
         raise InvalidQuestion("A mean has a declared variance or a declared sigma, not both.")
     if isinstance(what, RowFunction):
@@ -250,12 +272,37 @@ def _bind_concentrated(call: Call, scale: Scale, table: Table) -> Mean | Concent
             "A sigma is declared for a number; a condition is between 0 and 1, and needs none."
         )
     require_every_row("A mean with a declared scale", known(found))
+    where = table.where(call.where)
+    if call.share is not None and where is None:
+        raise InvalidQuestion("A share is said of a group, and the mean is of all rows: no where.")
     if not range_of(found).finite:
-        return ConcentratedMean(found, scale, usual=table.scale(found) == scale)
+        whole = ConcentratedMean(found, scale, usual=table.scale(found) == scale)
+        return whole if where is None else _open_group(whole, where, call.share, table)
+    if where is not None:
+        raise InvalidQuestion(
+            f"{text_of(found)} has a range, and a sigma beside it is for a mean of all rows, "
+            "without where=; leave the sigma out."
+        )
     value = row_value(found)
     if value.is_condition or 2 * scale.sigma >= value.high - value.low:
         return Mean(value)
     return ConcentratedMean(found, scale, value)
+
+
+def _open_group(
+    whole: ConcentratedMean, where: Expression, share: float | None, table: Table
+) -> _OpenMean:
+    """The mean of a number without a range in a group: by design, of a known share, or neither."""
+    match table.mean(whole.value, where):
+        case GroupMean(group=group) if share is None:
+            return ConcentratedGroupMean(whole, where, group=group)
+        case GroupMean():
+            raise InvalidQuestion("The size of a design group is public; leave its share out.")
+        case Conditional(inside=inside) as found:
+            if share is not None:
+                return ConcentratedGroupMean(whole, inside, share)
+            return OpenConditional(found.value, found.condition, inside, whole)
+    return whole
 
 
 def _bind_total(call: Call, table: Table) -> Total:
@@ -278,23 +325,59 @@ def _or_nothing(value: RowValue) -> RowValue:
     return row_value(build.coalesce([expression_of(value), nothing]))
 
 
-def _bind_difference(call: Call, table: Table) -> Difference | Paired | Average | Conditional:
+_AnyDifference: TypeAlias = Difference | Paired | Average | Conditional | _OpenMean
+
+
+def _bind_difference(call: Call, table: Table) -> _AnyDifference:
     first, second = call.arguments
     if isinstance(first, Call) and second == _REST and _REST not in table.schema.types:
         second = _rest_of(first, table)
     if isinstance(first, Call) and isinstance(second, Call):
         within = table.where(call.where)
-        means = [_within(side, within, table) for side in (first, second) if side.name == "avg"]
-        bound = [_bind_average(side, table) for side in means]
-        sides = [side for side in bound if not isinstance(side, ConcentratedMean)]
+        sides = [_within(side, within, table) for side in (first, second) if side.name == "avg"]
         if len(sides) < 2:
-            raise InvalidQuestion("The difference of two groups is that of two means with a range.")
-        pair = _same_rows(*sides)
-        return Difference(*sides) if pair is None else of_pairs(*pair, table)
+            raise InvalidQuestion("The difference of two groups is that of two means.")
+        one, other = (_bind_average(side, table) for side in sides)
+        if isinstance(one, _OpenMean) or isinstance(other, _OpenMean):
+            return _open_difference(one, other, table)
+        pair = _same_rows(one, other)
+        return Difference(one, other) if pair is None else of_pairs(*pair, table)
     if isinstance(first, Call) or isinstance(second, Call):
         raise InvalidQuestion("A difference is of two values of the same rows, or of two means.")
-    one, other = (table.value(what) for what in (first, second))
-    return of_pairs(one, other, table.where(call.where), table)
+    between = _number_between(first, second, table)
+    if between is not None:
+        return _bind_average(Call("avg", (between,), call.where), table)
+    before, after = (table.value(what) for what in (first, second))
+    return of_pairs(before, after, table.where(call.where), table)
+
+
+def _number_between(first: What, second: What, table: Table) -> Expression | None:
+    """One column minus another, where both have a scale and no range."""
+    if isinstance(first, RowFunction) or isinstance(second, RowFunction):
+        return None
+    one, other = table.expression(first), table.expression(second)
+    if one.kind is not ValueKind.NUMBER or other.kind is not ValueKind.NUMBER:
+        return None
+    between = build.arithmetic(Op.SUBTRACT, one, other)
+    return None if table.scale(between) is None or _has_range(between, table) else between
+
+
+def _open_difference(first: _AnySide, second: _AnySide, table: Table) -> OpenDifference | _OpenMean:
+    """Of two means of which one has no range: of the same rows, the mean of what is between."""
+    one, other = map(_whole_of, (first, second))
+    if one is None or other is None or first.among != second.among or one == other:
+        return OpenDifference(first, second)
+    between = build.arithmetic(Op.SUBTRACT, one.expression, other.expression)
+    where, share = (getattr(first, name, None) for name in ("condition", "share"))
+    scale = scale_between(one.scale, other.scale)
+    found = _bind_concentrated(Call("avg", (between,), where, share=share), scale, table)
+    return found if isinstance(found, _OpenMean) else OpenDifference(first, second)
+
+
+def _whole_of(mean: object) -> ConcentratedMean | None:
+    """The mean of all rows of a number without a range."""
+    whole = mean if isinstance(mean, ConcentratedMean) else getattr(mean, "whole", None)
+    return whole if isinstance(whole, ConcentratedMean) and whole.bounded is None else None
 
 
 _REST = "rest"  # all rows outside the group
@@ -319,7 +402,7 @@ def _within(side: Call, where: Expression | None, table: Table) -> Call:
     return replace(side, where=build.conjunction([own, where]))
 
 
-def _bind_effect(call: Call, table: Table) -> Difference | Paired | Average | Conditional:
+def _bind_effect(call: Call, table: Table) -> _AnyDifference:
     what, arm = call.arguments
     arms = arms_of(arm, table)
     if len(arms) > 1:

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from holdfast import require
 from holdfast.did_you_mean import STATISTICS_ELSEWHERE, did_you_mean
 from holdfast.errors import HoldfastError, InvalidArgument, InvalidQuestion
 from holdfast.question.columns import Schema
@@ -38,7 +39,7 @@ from holdfast.statistics.mean import Mean
 from holdfast.statistics.quantile import usual_step
 from holdfast.statistics.registry import STATISTICS
 from holdfast.statistics.robust import CatoniEstimate
-from holdfast.statistics.statistic import ConcentratedMean, Statistic
+from holdfast.statistics.statistic import ConcentratedGroupMean, ConcentratedMean, Statistic
 from holdfast.statistics.vectors import VECTOR
 from holdfast.statistics.whole import Auc, TableFunction
 from holdfast.theory.base.gamma import gamma_from_text
@@ -71,7 +72,7 @@ TABLES = ("distribution", "histogram", VECTOR)  # several answers, which no `by`
 
 _LOG_LOSS = re.compile(r"log_loss\s*\(", re.IGNORECASE)
 _VARIANCE = re.compile(r"variance\s*<=\s*(\S+)", re.IGNORECASE)
-_SCALE = re.compile(r"(sigma|b)\s*=\s*(\S+)", re.IGNORECASE)
+_SCALE = re.compile(r"(sigma|b|share)\s*>?=\s*(\S+)", re.IGNORECASE)
 
 
 def bind(question: Question, table: Table) -> Bound:
@@ -162,21 +163,26 @@ def named_call(call_text: CallText) -> Call:
         variance = number_of("variance", declared[1])
         return Call(name, arguments[:-1], call_text.where, variance=variance)
     if name == "avg" and any(map(_SCALE.fullmatch, arguments[1:])):
-        return Call(name, arguments[:1], call_text.where, scale=_scale(arguments[1:]))
+        scale, share = _scale(arguments[1:])
+        return Call(name, arguments[:1], call_text.where, scale=scale, share=share)
     return Call(name, arguments, call_text.where)
 
 
-def _scale(texts: Sequence[str]) -> Scale | None:
-    """What stands after the value of a mean: sigma = 0.4, or sigma = 0.4, b = 0.1."""
-    named = [_SCALE.fullmatch(each) for each in texts]
-    scales = {each[1].lower(): number_of(each[1], each[2]) for each in named if each}
-    if len(scales) < len(texts) or "sigma" not in scales:
+def _scale(texts: Sequence[str]) -> tuple[Scale, float | None]:
+    """What stands after the value of a mean: sigma = 0.4, sigma = 0.4, b = 0.1, share >= 0.2."""
+    named = [match for each in texts if (match := _SCALE.fullmatch(each))]
+    numbers = {match[1].lower(): number_of(match[1], match[2]) for match in named}
+    signs = all((">" in match[0]) == (match[1].lower() == "share") for match in named)
+    if len(numbers) < len(texts) or "sigma" not in numbers or not signs:
         raise InvalidQuestion(
             f"After the value of a mean stands {', '.join(texts)[:60]!r}; there may be sigma = "
-            "0.4, sigma = 0.4, b = 0.1, or variance <= 0.2."
+            "0.4, sigma = 0.4, b = 0.1, of a group also share >= 0.2, or variance <= 0.2."
         )
+    share = numbers.pop("share", None)
     try:
-        return Scale(**scales)
+        if share is not None:
+            require.between("share", share, 0.0, 1.0, open_low=True)
+        return Scale(**numbers), share
     except InvalidArgument as error:
         raise InvalidQuestion(f"In the question, {error}") from None
 
@@ -365,7 +371,8 @@ class _Gone:
 def is_named(statistic: Statistic) -> bool:
     """Whether it is a function of Python: known by its name, whatever it does."""
     source = statistic.row and statistic.row.source
-    by_text = isinstance(statistic, Auc | CatoniEstimate | ConcentratedMean)
+    texts = Auc | CatoniEstimate | ConcentratedMean | ConcentratedGroupMean
+    by_text = isinstance(statistic, texts)
     return not by_text and not isinstance(source, Expression) and not hasattr(source, "part")
 
 

@@ -6,22 +6,26 @@ asked after it, so that what was answered may narrow it (a small group has a sma
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import ROUND_FLOOR, Decimal
 from typing import ClassVar, Protocol, TypeAlias, TypeGuard, TypeVar, cast
 
 from holdfast import require
+from holdfast.errors import InvalidQuestion
 from holdfast.question import build
 from holdfast.question.expression import Expression, Op, text_of
 from holdfast.question.row import RowValue, may_be_missing, row_value
 from holdfast.statistics.mean import Average, Mean, expression_of
-from holdfast.statistics.statistic import Statistic
+from holdfast.statistics.statistic import ConcentratedGroupMean, ConcentratedMean, Statistic
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.propagation import (
     conditional_mean_interval,
     difference_interval,
     total_interval,
 )
+from holdfast.theory.base.safeside import round_down, round_up
 
 __all__ = [
     "AnyMean",
@@ -30,6 +34,8 @@ __all__ = [
     "Difference",
     "Estimate",
     "Joined",
+    "OpenConditional",
+    "OpenDifference",
     "Paired",
     "Play",
     "Stages",
@@ -49,6 +55,7 @@ __all__ = [
     "joined_means",
     "known_means",
     "last_part",
+    "own_unit",
     "parts_with",
     "ratio_value",
     "staged",
@@ -177,6 +184,12 @@ def is_unbounded(question: object) -> bool:
     return bool(getattr(question, "unbounded", False))
 
 
+def own_unit(question: object, rows: int) -> float:
+    """What a tolerance is a part of, as a part of the range: all of it where nothing else is."""
+    unit = getattr(question, "unit", None)
+    return 1.0 if unit is None else float(unit(rows))
+
+
 def batches(question: Statistic | Derived, *, numbers: bool, once: bool = False) -> Stages:
     """The parts in the order they are asked; a number guessed is about the last part alone.
 
@@ -213,16 +226,33 @@ def described_parts(question: Derived) -> tuple[Statistic, ...]:
 def staged(question: Derived, guess: float | None, *, once: bool = False) -> Play:
     """The play of a statistic that is asked stage by stage; a guess is about its last part."""
     estimates: list[Estimate] = []
-    *earlier, last = batches(question, numbers=guess is not None, once=once)
-    for stage in earlier:
-        estimates += yield [Subquestion(part) for part in stage]
-    if guess is None:
-        estimates += yield [Subquestion(part) for part in last]
-    else:
-        (part,) = last
-        about = question.last_guess(guess, [each.value for each in estimates])
-        estimates += yield [Subquestion(part, fraction(min(part.high, max(part.low, about)), part))]
+    known: dict[str, Interval] = {}
+    stages = batches(question, numbers=guess is not None, once=once)
+    if len(stages) == 1 and any(_given_later(part) for part in stages[0]):
+        raise InvalidQuestion(
+            f"{question.text} is asked after the share of its group, and this ledger answers once; "
+            "say what share the group has at least, as in mean(x, sigma = 0.4, share >= 0.2) where "
+            "..., or give bounds=."
+        )
+    for place, stage in enumerate(stages):
+        parts = [given for part in stage if (given := _given(part, known)) is not None]
+        if len(parts) < len(stage):
+            return Joined(None, Interval(question.low, question.high))
+        if guess is None or place < len(stages) - 1:
+            answers = yield [Subquestion(part) for part in parts]
+        else:
+            (part,) = parts
+            about = question.last_guess(guess, [each.value for each in estimates])
+            clipped = min(part.high, max(part.low, about))
+            answers = yield [Subquestion(part, fraction(clipped, part))]
+        estimates += answers
+        known |= {part.text: each.interval for part, each in zip(parts, answers, strict=True)}
     return question.join(estimates)
+
+
+def _given_later(part: Statistic) -> bool:
+    """Whether it rests on an answer before it."""
+    return isinstance(part, ConcentratedGroupMean) and part.share is not None
 
 
 def as_counted(value: RowValue) -> Expression:
@@ -307,6 +337,90 @@ class Conditional:
     def last_guess(self, guess: float, values: Sequence[float]) -> float:
         (share,) = values
         return (guess - self.pivot) * share
+
+
+_SUPPOSED = 0.5  # the share of a group of which nothing is known: for what is counted and priced
+_SMALLEST = 2.0**-20  # share of a group that is asked about: its rows are far from all at one end
+_SHARE_DIGITS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class OpenConditional(Conditional):
+    """The mean in a group of a number without a range; a scale is declared of it in all rows.
+
+    First the share of the group is asked, then the mean of its rows, as near as the least share
+    allows.
+    """
+
+    theorems: ClassVar[tuple[str, ...]] = ("GroupOfRows",)
+    whole: ConcentratedMean
+
+    @property
+    def text(self) -> str:
+        return f"{self.whole.text}{self.among}"
+
+    @property
+    def low(self) -> float:
+        return self.whole.low
+
+    @property
+    def high(self) -> float:
+        return self.whole.high
+
+    @property
+    def unbounded(self) -> bool:
+        return True
+
+    def unit(self, n: int) -> float:
+        """That of the mean of all rows."""
+        return self.whole.unit(n)
+
+    @property
+    def stages(self) -> Stages:
+        mean = ConcentratedGroupMean(self.whole, self.inside, _SUPPOSED)
+        return ((_share_of(self.inside),), (mean,))
+
+    def join(self, parts: Sequence[Estimate]) -> Joined:
+        share, mean = parts
+        if _least_share(share.interval) is None or share.interval == _UNTOLD:
+            return Joined(None, Interval(self.low, self.high))
+        return Joined(mean.value, mean.interval)
+
+    def favourable(self, estimates: Sequence[Estimate | None]) -> list[tuple[float, ...]]:  # noqa: ARG002
+        return [(1.0, 0.0)]
+
+    def last_guess(self, guess: float, values: Sequence[float]) -> float:  # noqa: ARG002
+        return guess
+
+
+_UNTOLD = Interval(0.0, 1.0)  # what is known of a share that was not answered
+
+
+def _share_of(condition: Expression) -> Mean:
+    return Mean(row_value(counted_condition(condition)))
+
+
+def _least_share(share: Interval) -> float | None:
+    """The share that a group surely has, in a few digits; None if it is too small."""
+    if share == _UNTOLD:
+        return _SUPPOSED
+    low = max(0.0, share.low)
+    digits = Decimal(low)
+    if low < _SMALLEST:
+        return None
+    place = Decimal((0, (1,), digits.adjusted() + 1 - _SHARE_DIGITS))
+    return float(digits.quantize(place, ROUND_FLOOR))
+
+
+def _given(part: Statistic, known: Mapping[str, Interval]) -> Statistic | None:
+    """A part as the answers before it have it: the mean of a group, by the share it has at least.
+
+    None if nothing can be asked of so small a group.
+    """
+    if not isinstance(part, ConcentratedGroupMean) or part.share is None:
+        return part
+    share = _least_share(known[_share_of(part.condition).text])
+    return None if share is None else replace(part, share=share)
 
 
 AnyMean: TypeAlias = Statistic | Conditional  # answered by one symbol, or by two
@@ -404,6 +518,41 @@ class Difference:
     @property
     def _both(self) -> tuple[AnyMean, AnyMean]:
         return self.first, self.second
+
+
+@dataclass(frozen=True, slots=True)
+class OpenDifference(Difference):
+    """The difference of two means of which one has no range, at least."""
+
+    @property
+    def unbounded(self) -> bool:
+        return True
+
+    def unit(self, n: int) -> float:
+        """Those of both means together."""
+        wholes = [(mean.high - mean.low, own_unit(mean, n)) for mean in self._both]
+        return sum(width * unit for width, unit in wholes) / (self.high - self.low)
+
+    @property
+    def described_by(self) -> tuple[AnyMean, AnyMean]:
+        return self._both
+
+    def join(self, parts: Sequence[Estimate]) -> Joined:
+        if len(parts) == len(self._both):  # described, or without groups: the means themselves
+            first, second = (Joined(each.value, each.interval) for each in parts)
+        else:
+            first, second = joined_means(self._both, parts)
+        (a, b), (c, d) = first.interval, second.interval
+        # An end of a grid is open: nothing is subtracted from it.
+        one, other = map(is_unbounded, self._both)
+        below = (one and a <= self.first.low) or (other and d >= self.second.high)
+        above = (one and b >= self.first.high) or (other and c <= self.second.low)
+        known = first.value is not None and second.value is not None
+        value = _middle(first) - _middle(second) if known else None
+        found = Interval(
+            -math.inf if below else round_down(a - d), math.inf if above else round_up(b - c)
+        )
+        return Joined.within(value, found, self.low, self.high)
 
 
 def _aligned(means: Sequence[AnyMean]) -> list[tuple[tuple[Statistic, ...], ...]]:

@@ -14,6 +14,7 @@ from holdfast.data.sample import Sample
 from holdfast.data.sampling import Sampling
 from holdfast.errors import InvalidQuestion, NotDescribed
 from holdfast.question.row import RowValue
+from holdfast.statistics.concentrated_rules import ConcentratedRule
 from holdfast.statistics.derived import (
     Derived,
     Estimate,
@@ -21,15 +22,12 @@ from holdfast.statistics.derived import (
     Stages,
     described_parts,
     is_derived,
-    is_single,
     is_unbounded,
+    own_unit,
 )
 from holdfast.statistics.entry import Bound, Use
-from holdfast.statistics.grid_rules import (
-    Gridded,
-)
+from holdfast.statistics.grid_rules import Gridded
 from holdfast.statistics.mean_rules import (
-    ConcentratedRule,
     ContainedMean,
     GroupMeanRule,
     MeanRule,
@@ -41,9 +39,10 @@ from holdfast.statistics.rounded_rules import (
 )
 from holdfast.statistics.rule import Ground, Look, Rule, Told
 from holdfast.statistics.share_rules import GroupShare, Share
-from holdfast.statistics.statistic import Measured, Statistic
-from holdfast.statistics.whole import columns_of
+from holdfast.statistics.statistic import Measured, Statistic, columns_of
+from holdfast.statistics.trial_rules import UnitGridded
 from holdfast.theory.base.concentration import BoundedMean, Concentration
+from holdfast.theory.base.intervals import Interval
 from holdfast.theory.direct.bounded_mean import outlier_floor_mass
 
 __all__ = [
@@ -54,12 +53,14 @@ __all__ = [
     "described_again",
     "described_answer",
     "event_text",
+    "floor_of_units",
     "is_at_the_floor",
     "method_of",
     "reads_as_written",
     "share_symbols",
     "sure_half_width",
     "truth_of",
+    "units_of",
 ]
 
 
@@ -99,7 +100,7 @@ class DescribedQuestion:
         raise TypeError(f"{self.text} is answered by its rule")
 
     def unit(self, n: int) -> float:
-        return self.question.unit(n) if is_single(self.question) else 1.0
+        return own_unit(self.question, n)
 
     @property
     def rule(self) -> Rule:
@@ -148,6 +149,13 @@ class DescribedParts:
     @property
     def high(self) -> float:
         return self.question.high
+
+    @property
+    def unbounded(self) -> bool:
+        return is_unbounded(self.question)
+
+    def unit(self, n: int) -> float:
+        return own_unit(self.question, n)
 
     @property
     def bits(self) -> float:
@@ -308,6 +316,27 @@ def sure_half_width(rule: Rule) -> float | None:
         case RoundedMean() | ConcentratedRule():
             return min(0.5, rule.half_width)
     return None
+
+
+def units_of(rule: Rule | None) -> int | None:
+    """How many units an answer rests on, where it is about units."""
+    return rule.units if isinstance(rule, UnitGridded) else None
+
+
+def floor_of_units(
+    rule: Rule | None, value: float, interval: Interval
+) -> tuple[int, Interval] | None:
+    """How many units an answer rests on, and what no interval can exclude with so few, as parts
+    of the range; None where that makes less than half of its width.
+
+    More units make it narrower, and more rows in each do not.
+    """
+    if not isinstance(rule, UnitGridded):
+        return None
+    floor = rule.floor(value)
+    above = 2.0 * (floor.high - value) > interval.high - value
+    below = 2.0 * (value - floor.low) > value - interval.low
+    return (rule.units, floor) if above or below else None
 
 
 def is_at_the_floor(rule: Rule, told: Told) -> bool:

@@ -19,6 +19,7 @@ from holdfast.question.expression import (
     Column,
     Expression,
     Op,
+    Operation,
     ValueKind,
     column_names,
     numeral,
@@ -30,6 +31,7 @@ from holdfast.question.polars_row import from_polars
 from holdfast.question.row import RowValue, row_value
 from holdfast.statistics.derived import Conditional
 from holdfast.statistics.mean import Average, Mean, expression_of, group_mean, rows_with_value
+from holdfast.theory.base.unbounded import difference_scale
 
 __all__ = [
     "MOST_WHOLE",
@@ -54,6 +56,7 @@ __all__ = [
     "positive_label",
     "require_all_rows",
     "require_every_row",
+    "scale_between",
     "sorted_trees",
     "tree_of",
 ]
@@ -193,6 +196,7 @@ class Call:
     variance: float | None = None
     better: Better | None = None
     scale: Scale | None = None
+    share: float | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -232,7 +236,10 @@ def grouped(call: Call, by: By | None) -> Call | TableCall:
     if call.variance is not None:
         raise InvalidArgument("variance= is declared for a mean of all rows, without by=.")
     if call.scale is not None:
-        raise InvalidArgument("sigma= is declared for a mean of all rows, without by=.")
+        raise InvalidArgument(
+            "sigma= is said of one mean, without by=; declare the scale of the column at opening, "
+            "and leave sigma out."
+        )
     if call.name in _NO_GROUPS:
         raise InvalidArgument(
             f"{call.name} needs the size of its population, which is another one in each group; "
@@ -263,11 +270,17 @@ class Table:
         return row_value(expression if bounds is None else build.clip(expression, *bounds))
 
     def scale(self, source: Any) -> Scale | None:
-        """The scale that is declared for a column, where a value is just that column."""
+        """The scale that is declared for a column, where a value is just that column; or for two,
+        where it is one minus the other."""
         if not self.schema.scales or isinstance(source, RowFunction):
             return None
-        expression = self.expression(source)
-        return self.schema.scales.get(expression.name) if isinstance(expression, Column) else None
+        match self.expression(source):
+            case Column(name=name):
+                return self.schema.scales.get(name)
+            case Operation(op=Op.SUBTRACT, args=(Column(name=one), Column(name=other))):
+                first, second = map(self.schema.scales.get, (one, other))
+                return None if first is None or second is None else scale_between(first, second)
+        return None
 
     def expression(self, source: Any, *, bounded: bool = False) -> Expression:
         """A row expression; with `bounded`, declared bounds are applied to its columns."""
@@ -371,6 +384,11 @@ def number_of(name: str, value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, Real):
         raise InvalidQuestion(f"{name} is {value!r}; it must be a number.")
     return require.finite(name, value)
+
+
+def scale_between(first: Scale, second: Scale) -> Scale:
+    """That of a value of one scale minus a value of another, whatever their dependence."""
+    return Scale(*difference_scale(first.sigma, second.sigma, first.b, second.b))
 
 
 def positive_label(label: Any, table: Table) -> Expression:

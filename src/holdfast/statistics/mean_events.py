@@ -19,7 +19,15 @@ from holdfast.prior.literals import free_number_millibits
 from holdfast.question import build
 from holdfast.question.expression import Expression, Op, Operation, ValueKind, text_of
 from holdfast.question.row import GRID, RowValue, is_decided_by_values, row_value
-from holdfast.statistics.derived import Conditional, Difference, Paired, Total, as_counted
+from holdfast.statistics.concentrated_rules import concentrated_group_look, concentrated_look
+from holdfast.statistics.derived import (
+    Conditional,
+    Difference,
+    OpenConditional,
+    Paired,
+    Total,
+    as_counted,
+)
 from holdfast.statistics.entry import (
     NO_TEXT,
     Description,
@@ -42,7 +50,6 @@ from holdfast.statistics.mean_rules import (
     GroupMeanRule,
     MeanRule,
     PairedRule,
-    concentrated_look,
     contrast,
     group_mean_look,
     mean_look,
@@ -70,7 +77,7 @@ from holdfast.statistics.spelling import (
     paired_of,
     part_condition,
 )
-from holdfast.statistics.statistic import ConcentratedMean
+from holdfast.statistics.statistic import ConcentratedGroupMean, ConcentratedMean
 from holdfast.theory.direct.bounded_mean import half_each_interval
 from holdfast.theory.direct.symbols import contained_levels
 from holdfast.theory.length.levels import any_order_millibits
@@ -209,6 +216,17 @@ def _concentrated(mean: ConcentratedMean) -> list[Use]:
     return [Use(Part("declared", (mean.expression,), numbers=numbers, form=form))]
 
 
+def _concentrated_group(mean: ConcentratedGroupMean | OpenConditional) -> list[Use]:
+    """That of a column, by the scale it was declared with at opening: nothing else is said."""
+    is_known = isinstance(mean, ConcentratedGroupMean) and mean.share is not None
+    if is_known or not mean.whole.usual:
+        raise NotDescribed(
+            f"{mean.text} says more of its rows than was declared when the ledger was opened, and "
+            "a group of such rows has no length in bits."
+        )
+    return [Use(Part("mean", (mean.whole.expression,), mean.condition))]
+
+
 def _in_group(mean: GroupMean | Conditional) -> list[Use]:
     return _uses(tree_of(mean.value), mean.condition)
 
@@ -317,8 +335,13 @@ def rows_among(average: Mean | GroupMean | Conditional) -> Expression | None:
 
 
 def _look(question: Any, part: Part, ground: Ground) -> Look | None:
-    if isinstance(question, ConcentratedMean):
-        return concentrated_look(question, ground, ground.log_level(part))
+    match question:
+        case ConcentratedMean():
+            return concentrated_look(question, ground, ground.log_level(part))
+        case (
+            ConcentratedGroupMean(whole, condition) | OpenConditional(whole=whole, inside=condition)
+        ):
+            return concentrated_group_look(whole, condition, ground, ground.log_level(part))
     if part.kind == "declared":
         return None  # a declared variance is for the ledger
     if part.kind == "paired":
@@ -478,6 +501,8 @@ DESCRIBED_MEANS = (
     Description(ConcentratedMean, _concentrated, _look),
     Description(GroupMean, _in_group, _look),
     Description(Conditional, _in_group, _look),
+    Description(ConcentratedGroupMean, _concentrated_group, _look),
+    Description(OpenConditional, _concentrated_group, _look),
 )
 DESCRIBED_TOTALS = (Description(Total, lambda total: _of_any(total.mean), _look),)
 DESCRIBED_DIFFERENCES = (

@@ -44,13 +44,11 @@ from holdfast.statistics.rule import (
     register_rule,
 )
 from holdfast.statistics.spelling import counted_value
-from holdfast.statistics.statistic import ConcentratedMean
-from holdfast.statistics.trial_rules import trial_look
+from holdfast.statistics.trial_rules import trial_look, within_units_look
 from holdfast.theory.base.concentration import BoundedMean
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.propagation import difference_interval
 from holdfast.theory.base.safeside import (
-    float_above,
     float_below,
     level_share,
     round_down,
@@ -77,7 +75,6 @@ if TYPE_CHECKING:
     from holdfast.data.histogram import Histogram
 
 __all__ = [
-    "ConcentratedRule",
     "ContainedMean",
     "Contrast",
     "GroupMeanRule",
@@ -86,7 +83,6 @@ __all__ = [
     "ShareContrast",
     "StepWindow",
     "are_disjoint",
-    "concentrated_look",
     "contrast",
     "contrast_look",
     "group_mean_look",
@@ -536,9 +532,8 @@ def _cannot_both(op: Op, a: Any, against: Op, b: Any) -> bool:
 
 # How much larger a mean is in one group than in another.
 #
-# Groups of alike rows have one bet on both, and so have arms of a design, and groups of rows in
-# units that share none. Of others (rows that are not alike) each group has the interval of its own
-# mean, at half of the level, and the difference follows.
+# Groups of alike rows, arms of a design, and groups in units that share no row have one bet on
+# both. Of others each group has its own mean's interval at half of the level.
 
 
 _Groups = tuple[Expression, Expression]
@@ -612,6 +607,9 @@ def _apart(value: RowValue, groups: _Groups, part: Part, ground: Ground) -> Look
                 return arms_look(value, groups, arms, gridded("design arms"))
             mean_of = partial(unlike_group_mean, rows=ground.rows)
             return apart_look(value, groups, mean_of, gridded("unlike groups"))
+        case Clustered(differences="within") as units:
+            rule = gridded("within units")
+            return within_units_look(value, groups, units, rule) if are_disjoint(*groups) else None
         case Clustered(column=column, largest=int(largest)):
             if ground.generation >= _BY_UNITS and are_disjoint(*groups):
                 return units_look(value, groups, (column, largest), gridded("units of both groups"))
@@ -631,64 +629,3 @@ def _arm_sizes(groups: _Groups, part: Part, ground: Ground) -> tuple[int, int] |
         for group, side in zip(groups, sides, strict=True)
     )
     return (first, second) if first and second else None
-
-
-# Means without a range, by the concentration that is declared for them.
-#
-# The radius is public, so all that crosses the door is the value on a grid of it: 512 cells of
-# the radius, or where answers are rounded 2, of which the described event leaves 5 symbols.
-
-
-_EXACT, _ROUNDED = 512, 2  # cells in a radius
-
-
-@register_rule
-@dataclass(frozen=True, slots=True)
-class ConcentratedRule:
-    """A value that is within `radius` of the truth, in cells of a part of that radius."""
-
-    name: ClassVar[str] = "concentrated mean/1"
-    method: ClassVar[str] = "the declared scale"
-    theorems: ClassVar[tuple[str, ...]] = ()
-    rows: int
-    log_p: float
-    radius: float
-    cells: int = _EXACT
-
-    @property
-    def symbols(self) -> int:
-        return grid_symbols(self.radius, float_below(self._pitch))
-
-    @property
-    def half_width(self) -> float:
-        """That of every answer, but for what lies beyond the range."""
-        return float_above(Fraction(self.radius) + self._pitch / 2)
-
-    @property
-    def _pitch(self) -> Fraction:
-        return Fraction(self.radius) / self.cells
-
-    def decode(self, symbols: Symbols) -> Told:
-        (cell,) = symbols
-        last = math.ceil(1 / self._pitch)
-        middle = require.integer_between("cell", cell, 0, last) * self._pitch
-        reach = Fraction(self.radius) + self._pitch / 2
-        low, high = float_below(middle - reach), float_above(middle + reach)
-        value = float(min(Fraction(1), middle))
-        return Told(value, Interval(max(0.0, low), min(1.0, high)), (self.rows, self.rows))
-
-    def encode(self, value: Fraction) -> Symbols:
-        """The symbol of a value of the range."""
-        return (math.floor(value / self._pitch + Fraction(1, 2)),)
-
-
-def concentrated_look(mean: ConcentratedMean, ground: Ground, log_p: float) -> Look:
-    """The mean by its declared concentration, read on the grid that is scaled to it."""
-    rows, profile = ground.rows, mean.concentration(ground.rows, ground.sampling)
-    radius = min(1.0, round_up(profile.radius(log_p) + mean.error))
-    rule = ConcentratedRule(rows, log_p, radius, _ROUNDED if ground.rounded else _EXACT)
-
-    def symbols_of(evidence: Evidence) -> Symbols:
-        return rule.encode(mean.part_of(evidence.sums[0], rows))
-
-    return Look(rule, symbols_of, sums=(mean.value,))

@@ -11,23 +11,33 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
 
+from holdfast.data.design import Group
 from holdfast.data.sample import Sample
 from holdfast.data.sampling import Sampling
 from holdfast.errors import InvalidQuestion
 from holdfast.question import build
 from holdfast.question.declaring import Scale
-from holdfast.question.expression import Expression, text_of
-from holdfast.question.row import GRID, GRID_ERROR, RowValue, row_value
+from holdfast.question.expression import Expression, column_names, numeral, text_of
+from holdfast.question.row import GRID, GRID_ERROR, RowValue, condition_row, row_value
 from holdfast.theory.base.concentration import Concentration
-from holdfast.theory.base.random_sizes import PooledUnits
-from holdfast.theory.base.unbounded import InUnits, Narrower, Windowed, scaled_tail
+from holdfast.theory.base.dependence import PooledUnits
+from holdfast.theory.base.unbounded import (
+    GroupOfRows,
+    InUnits,
+    Narrower,
+    UnboundedMean,
+    Windowed,
+    scaled_tail,
+)
 
 __all__ = [
     "ROUNDINGS",
+    "ConcentratedGroupMean",
     "ConcentratedMean",
     "Measured",
     "Statistic",
     "averaged",
+    "columns_of",
     "measure",
     "row_error",
     "summed",
@@ -171,6 +181,11 @@ class ConcentratedMean:
         return _WINDOW * self.scale.longest
 
     @property
+    def log_row(self) -> float:
+        """ln of the probability that a row is a quarter of the window from its expectation."""
+        return scaled_tail(self.scale.sigma, self.scale.b).log_tail(self.window / 4)
+
+    @property
     def low(self) -> float:
         return -self.high if self.bounded is None else self.bounded.low
 
@@ -208,10 +223,12 @@ class ConcentratedMean:
         width = self.high - self.low
         if self.bounded is not None:
             return self._narrower(n, sampling, width)
-        mean = sampling.unbounded(n, self.scale)
-        far = scaled_tail(self.scale.sigma, self.scale.b).log_tail(self.window / 4)
+        return self.windowed(sampling.unbounded(n, self.scale), n)
+
+    def windowed(self, mean: Concentration, n: int, of: Concentration | None = None) -> InUnits:
+        """The tail `of` what is read of rows whose mean of all has this one, as a part of it."""
         rows = mean.possible_rows if isinstance(mean, PooledUnits) else n
-        return InUnits(Windowed(mean, rows, far), width)
+        return InUnits(Windowed(of or mean, rows, self.log_row), self.high - self.low)
 
     def _narrower(self, n: int, sampling: Sampling, width: float) -> Concentration:
         by_range = sampling.profile(n)
@@ -236,6 +253,111 @@ class ConcentratedMean:
             return part
         # The rows were read from -window to window, and the range is the middle half of that.
         return min(Fraction(1), max(Fraction(0), 2 * part - Fraction(1, 2)))
+
+
+@dataclass(frozen=True, slots=True)
+class ConcentratedGroupMean:
+    """The average of a number in a group of rows; a scale is declared of the number in all rows.
+
+    Of the group it is known that it has a `share` of all rows, or more; or `group`, by design, its
+    size.
+    """
+
+    whole: ConcentratedMean
+    condition: Expression
+    share: float | None = None
+    group: Group | None = None
+
+    @property
+    def text(self) -> str:
+        """The canonical text; the scale, and the share that is taken for known, are part of it."""
+        known = "" if self.share is None else f", share >= {numeral(self.share)}"
+        return f"{self.whole.text[:-1]}{known}){self.among}"
+
+    @property
+    def among(self) -> str:
+        """Of which rows, in the words of the question."""
+        return f" where {text_of(self.condition)}"
+
+    @property
+    def low(self) -> float:
+        return self.whole.low
+
+    @property
+    def high(self) -> float:
+        return self.whole.high
+
+    @property
+    def unbounded(self) -> bool:
+        return True
+
+    @property
+    def row(self) -> RowValue | None:
+        return None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns it reads."""
+        return tuple(sorted({*self.whole.columns, *column_names(self.condition)}))
+
+    @property
+    def error(self) -> float:
+        return self.whole.error
+
+    def rows(self, n: int) -> int:
+        return n if self.group is None else self.group.size
+
+    def unit(self, n: int) -> float:
+        """2 sigma over the share that is known, by which it is as wide as a mean of all rows."""
+        return self.whole.unit(n) / (1.0 if self.share is None else self.share)
+
+    def concentration(self, n: int, sampling: Sampling) -> Concentration:
+        scale = self.whole.scale
+        if self.group is not None:
+            size = self.group.size
+            own = sampling.unbounded(size, scale)
+            if isinstance(own, UnboundedMean):
+                return self.whole.windowed(own, size)
+            raise InvalidQuestion(_NO_GROUP.format(sampling))
+        mean, share = sampling.unbounded(n, scale), self.share or 0.0
+        match mean:
+            case UnboundedMean(colours=together):
+                weight = 0.0
+            case PooledUnits(largest=together):
+                weight = mean.log_weight
+            case _:
+                raise InvalidQuestion(_NO_GROUP.format(sampling))
+        group = GroupOfRows(n, share, scale.sigma, scale.b, min(n, together), weight)
+        return self.whole.windowed(mean, n, group)
+
+    def summed(self) -> tuple[RowValue, RowValue]:
+        """What is added up in the group, and the rows of it."""
+        inside = build.coalesce([self.condition, build.FALSE])
+        value = self.whole.value
+        number = build.case([(inside, _number_of(value))], build.constant(value.low))
+        return row_value(number), condition_row(inside)
+
+    def part_of(self, total: int, rows: int) -> Fraction:
+        """The mean as a part of the range; of no rows, the middle."""
+        return self.whole.part_of(total, rows) if rows else Fraction(1, 2)
+
+    def read(self, sample: Sample) -> Measured:
+        total, counted = sample.sums(list(self.summed()))
+        rows = counted // GRID
+        part = self.part_of(total, rows)
+        return Measured(part.numerator, part.denominator, rows)
+
+
+_NO_GROUP = (
+    "No theorem here covers the mean of a group of a column without a range, with {}; give it "
+    "bounds=, or open the ledger with clustered(..., largest=)."
+)
+
+
+def _number_of(value: RowValue) -> Expression:
+    if isinstance(value.source, Expression):
+        return value.source
+    raise TypeError(f"{value.text} is no expression")
 
 
 # Statistics measured inside the door: one scan for all that are sums of rows.
@@ -267,3 +389,10 @@ def measure(
         count = statistic.rows(sample.n)
         found.append(Measured(total, count * GRID, count, total_squares))
     return found
+
+
+def columns_of(statistic: Statistic) -> tuple[str, ...]:
+    """The columns that a statistic reads, where it reads any by itself."""
+    if statistic.row is not None:
+        return statistic.row.columns
+    return getattr(statistic, "columns", ())

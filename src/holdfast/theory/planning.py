@@ -18,8 +18,7 @@ from functools import cache
 from typing import Literal
 
 from holdfast.theory.base.concentration import BoundedMean, Concentration, SubGaussian
-from holdfast.theory.base.dependence import GraphMean, MarkovMean, MDependentMean
-from holdfast.theory.base.random_sizes import PooledUnits
+from holdfast.theory.base.dependence import GraphMean, MarkovMean, MDependentMean, PooledUnits
 from holdfast.theory.base.safeside import largest_integer, round_up, smallest_integer
 from holdfast.theory.direct.symbols import POINTS
 from holdfast.theory.leakage import equal_width

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 from numpy.typing import NDArray
-from scipy import stats
+from scipy import special, stats
 
 from holdfast.errors import InvalidArgument
 from holdfast.theory.base.concentration import (
@@ -17,7 +18,7 @@ from holdfast.theory.base.concentration import (
     SubExponential,
     SubGaussian,
 )
-from holdfast.theory.base.dependence import GraphMean, MarkovMean, MDependentMean
+from holdfast.theory.base.dependence import GraphMean, MarkovMean, MDependentMean, PooledUnits
 from holdfast.theory.base.gamma import (
     CatoniMean,
     MedianOfMeans,
@@ -27,20 +28,24 @@ from holdfast.theory.base.gamma import (
     gamma_from_text,
     gamma_text,
 )
-from holdfast.theory.base.random_sizes import PooledUnits
 from holdfast.theory.base.unbounded import (
+    CountedGroup,
+    GroupOfRows,
     InUnits,
     Narrower,
     UnboundedMean,
     UnboundedUnits,
     Windowed,
+    difference_scale,
     mean_square_log_p,
 )
 from tests.theory.coverage import too_many
 
 LAWS = (
     "CatoniMean",
+    "CountedGroup",
     "GraphMean",
+    "GroupOfRows",
     "MarkovMean",
     "MedianOfMeans",
     "PolynomialTail",
@@ -61,6 +66,8 @@ PROFILES: list[Concentration] = [
     PooledUnits(400, 100, 4, 2.0, 1.0),
     PooledUnits(400, None, 6),
     Windowed(SubGaussian(0.1), 400, -2000.0),
+    GroupOfRows(400, 0.3, 2.0),
+    GroupOfRows(4000, 0.3, 2.0, 3.0, 4, -9.0),
     SubWeibull(0.3, 0.5),
     PolynomialTail(6.0, 0.1),
     FALLING,
@@ -247,3 +254,79 @@ def test_chernoffs_bound_on_squares_cannot_be_had_for_less() -> None:
     # Sabotage: 30 % more in the exponent, and Gaussian rows break it.
     exact = float(stats.chi2.logsf(1000 * 1.5, 999))
     assert mean_square_log_p(1000, 1.5) > exact > 1.3 * mean_square_log_p(1000, 1.5)
+
+
+# Means of groups: by enumeration, and by the law for which all of the spread is in the group.
+
+
+def _log_off(n: int, p: float, counted: bool, radius: float) -> float:
+    """ln P[the mean of N signs is `radius` or more from 0, or N = 0]; N is n, or Bin(n, p)."""
+    sizes = np.array([n]) if counted else np.arange(n + 1)
+    weights = np.zeros(1) if counted else stats.binom.logpmf(sizes, n, p)
+    # N signs with h heads have the mean 2 h/N - 1, here +-radius or beyond: both sides alike.
+    most = np.floor((1.0 - radius) * sizes / 2 + 1e-12)
+    tails = np.log(2.0) + stats.binom.logcdf(most, sizes, 0.5)
+    return float(special.logsumexp(weights + np.where(sizes == 0, 0.0, np.minimum(tails, 0.0))))
+
+
+@pytest.mark.parametrize("p", [0.35, 0.5, 0.8])
+@pytest.mark.parametrize("log_p", [-3.0, -12.0, -40.0])
+def test_a_group_with_all_of_the_spread_is_covered_and_no_narrower_radius_covers_it(
+    p: float, log_p: float
+) -> None:
+    """Rows are 0 outside the group and a sign in it: sub-Gaussian with sigma^2 = p, if p >= 1/3.
+
+    The twins: the radius of a mean of all rows, and of as many rows as the group has, as if
+    membership had nothing to do with the value.
+    """
+    n, sigma = 2_000, math.sqrt(p)
+    for profile in (GroupOfRows(n, p, sigma), CountedGroup(n, p, sigma)):
+        counted = isinstance(profile, CountedGroup)
+        radius = profile.radius(log_p)
+        assert _log_off(n, p, counted, radius) <= log_p
+        if log_p > -12.0:
+            continue
+        # Chernoff's bound gives away little at small levels.
+        assert _log_off(n, p, counted, 0.85 * radius) > log_p
+        rows = n if counted else p * n
+        for twin in (sigma / math.sqrt(n), sigma / math.sqrt(rows)):
+            short = twin * math.sqrt(2 * (math.log(2) - log_p))
+            assert short >= 0.85 * radius or _log_off(n, p, counted, short) > log_p
+
+
+@given(
+    values=st.lists(st.integers(0, 6), min_size=2, max_size=4, unique=True),
+    weights=st.lists(st.integers(1, 5), min_size=8, max_size=8),
+    n=st.integers(1, 3),
+    a=st.floats(0.1, 8.0),
+)
+def test_no_group_of_bounded_rows_is_further_off_than_its_tail(
+    values: list[int], weights: list[int], n: int, a: float
+) -> None:
+    """Every law of a value and a membership on small integers; half the range is a sigma."""
+    cells = [(x, inside) for x in values for inside in (True, False)]
+    shares = np.array(weights[: len(cells)], float)
+    shares /= shares.sum()
+    p = sum(w for w, (_, inside) in zip(shares, cells, strict=True) if inside)
+    truth = sum(w * x for w, (x, inside) in zip(shares, cells, strict=True) if inside) / p
+    off = 0.0
+    for rows in itertools.product(range(len(cells)), repeat=n):
+        group = [cells[row][0] for row in rows if cells[row][1]]
+        if not group or abs(sum(group) / len(group) - truth) >= a:
+            off += math.prod(shares[row] for row in rows)
+    sigma = (max(values) - min(values)) / 2
+    assert off <= math.exp(GroupOfRows(n, p, sigma).log_tail(a)) * (1 + 1e-9)
+
+
+def test_the_difference_of_opposite_values_has_all_of_the_scale() -> None:
+    """y = -x 5/3 of a Gaussian x: the difference is Gaussian with the sum of both sigmas."""
+    sigma, b = difference_scale(0.3, 0.5)
+    assert sigma == pytest.approx(0.8, rel=1e-15)
+    assert b is None
+    # Laplace values of scale 1 have E e^{tx} = 1/(1 - t^2) <= e^{t^2 sigma^2/2} for |t| <= 1/b.
+    one, reach = 2.0 * math.sqrt(math.log(2.0)), math.sqrt(2.0)
+    both, wide = difference_scale(one, 2 * one, reach, 2 * reach)
+    assert wide is not None
+    assert wide == pytest.approx(3 * reach)
+    for t in np.linspace(0.01, 1 / wide, 9):
+        assert 1 / (1 - (3 * t) ** 2) <= math.exp(t * t * both * both / 2)  # x + 2 x

@@ -48,6 +48,33 @@ GOLDEN = [
         0.05,
         3.4856364948567345,
     ),
+    _radius("GroupOfRows", {"rows": 1000, "share": 0.3, "sigma": 0.4}, 0.05, 0.11487907335489172),
+    _radius(
+        "GroupOfRows",
+        {"rows": 1000, "share": 0.05, "sigma": 1.0, "b": 2.0, "together": 3},
+        1e-6,
+        8.9345501538360032,
+    ),
+    _radius(
+        "GroupOfRows",
+        {"rows": 2148, "share": 0.25, "sigma": 1.0, "together": 4, "log_weight": math.log(0.9)},
+        1e-6,
+        0.95995156667635244,
+    ),
+    _radius("CountedGroup", {"rows": 250, "share": 0.2, "sigma": 1.5}, 1e-6, 1.1459929140314828),
+    _radius(
+        "CountedGroup",
+        {"rows": 30, "share": 0.2, "sigma": 1.5, "b": 4.0},
+        1e-6,
+        3.3913555471674448,
+    ),
+    Golden(
+        "difference_scale",
+        {"sigma": 0.3, "other_sigma": 0.5, "b": 1.5, "other_b": 2.0},
+        (0.8, 4.0),
+        1e-15,
+        "by hand",
+    ),
     Golden("mean_square_log_p", {"n": 100, "ratio": 1.5}, -4.72674459459178, 1e-12, "by hand"),
     Golden("mean_square_log_p", {"n": 2, "ratio": 10.0}, -6.697414907005954, 1e-12, "by hand"),
     _radius("SubWeibull", {"scale": 2.0, "shape": 0.5}, 0.01, 56.144333833329045),
@@ -99,6 +126,35 @@ DOMAINS = {
         },
         where=lambda rows, units, largest, **_: units <= rows <= units * largest,
         measure=_small,
+    ),
+    "GroupOfRows": Domain(
+        {
+            "rows": st.integers(1000, 10**9),
+            "share": st.floats(0.05, 1.0),
+            "sigma": _scale,
+            "b": st.one_of(st.none(), _scale),
+            "together": st.integers(1, 10),
+            "log_weight": st.floats(-10, 0),
+        },
+        measure=_small,
+    ),
+    "CountedGroup": Domain(
+        {
+            "rows": _count,
+            "share": st.floats(1e-6, 1.0),
+            "sigma": _scale,
+            "b": st.one_of(st.none(), _scale),
+        },
+        measure=_small,
+    ),
+    "difference_scale": Domain(
+        {
+            "sigma": _scale,
+            "other_sigma": _scale,
+            "b": st.just(None),
+            "other_b": st.just(None),
+        },
+        measure=lambda found: found[0],
     ),
     "Windowed": Domain(
         {

@@ -18,7 +18,8 @@ from holdfast.errors import InvalidArgument
 from holdfast.theory.base import special
 from holdfast.theory.base.safeside import round_down, round_up
 from holdfast.theory.base.theorem import SourceNote, theorem
-from holdfast.theory.leakage.checks import log_gamma_error, log_nodes
+from holdfast.theory.leakage.checks import log_nodes
+from holdfast.theory.leakage.claim_levels import log_gamma_error
 
 __all__ = [
     "MedianParameters",

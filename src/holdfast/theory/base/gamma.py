@@ -32,11 +32,12 @@ from holdfast.theory.base.dependence import (
     GraphMean,
     MarkovMean,
     MDependentMean,
+    PooledUnits,
 )
-from holdfast.theory.base.random_sizes import PooledUnits
 from holdfast.theory.base.safeside import log_add, log_up, round_up, smallest_true
 from holdfast.theory.base.theorem import theorem
 from holdfast.theory.base.unbounded import (
+    GroupOfRows,
     InUnits,
     Narrower,
     UnboundedMean,
@@ -300,6 +301,7 @@ _FAMILIES: Mapping[str, type[Any]] = {
     "clustered differences": ClusteredDifferences,
     "clustered rows": ClusteredRows,
     "dependency graph": GraphMean,
+    "group of rows": GroupOfRows,
     "in units": InUnits,
     "m-dependent": MDependentMean,
     "markov chain": MarkovMean,

@@ -11,18 +11,23 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
+from typing import Protocol
 
 from holdfast import require
 from holdfast.theory.base.concentration import Concentration, SubExponential, SubGaussian
-from holdfast.theory.base.safeside import log_add, log_down, log_up, round_up
+from holdfast.theory.base.safeside import float_above, log_add, log_down, log_up, round_up
 from holdfast.theory.base.theorem import theorem
 
 __all__ = [
+    "CountedGroup",
+    "GroupOfRows",
     "InUnits",
     "Narrower",
     "UnboundedMean",
     "UnboundedUnits",
     "Windowed",
+    "difference_scale",
     "mean_square_log_p",
     "scaled_tail",
 ]
@@ -31,6 +36,35 @@ __all__ = [
 def scaled_tail(sigma: float, b: float | None) -> SubGaussian | SubExponential:
     """The tail of deviations of scale sigma; with b, sub-exponential ones."""
     return SubGaussian(sigma) if b is None else SubExponential(sigma, b)
+
+
+@theorem(
+    source="Literature",
+    place="Minkowski's inequality for sub-Gaussian values, by Hoelder's",
+    statement="If x and y are sub-Gaussian with sigma and other_sigma about their expectations, "
+    "x - y is with their sum, however they depend on each other; if they are sub-exponential with "
+    "b and other_b, with max(b/sigma, other_b/other_sigma) times that.",
+    domain="sigma, other_sigma > 0; b, other_b > 0 or None",
+    monotone={"sigma": "up", "other_sigma": "up"},
+    slack="none where y is a falling multiple of x",
+)
+def difference_scale(
+    sigma: float, other_sigma: float, b: float | None = None, other_b: float | None = None
+) -> tuple[float, float | None]:
+    """Sigma and b of the difference.
+
+    *Proof.* With r = sigma + other_sigma, E e^{t(X - Y)} <= (E e^{tXr/sigma})^{sigma/r} (E
+    e^{-tYr/other_sigma})^{other_sigma/r}, whose exponents are t^2 r sigma/2 and t^2 r
+    other_sigma/2 where |t| r/sigma is at most 1/b and |t| r/other_sigma at most 1/other_b.
+    """
+    first, second = require.positive("sigma", sigma), require.positive("other_sigma", other_sigma)
+    both = Fraction(first) + Fraction(second)
+    reaches = [
+        both / Fraction(one) * Fraction(require.positive("b", tail))
+        for one, tail in ((first, b), (second, other_b))
+        if tail is not None
+    ]
+    return float_above(both), float_above(max(reaches)) if reaches else None
 
 
 @theorem(
@@ -156,6 +190,157 @@ class UnboundedUnits:
 
 @theorem(
     source="Holdfast",
+    place="docs/unbounded.md, means of groups",
+    statement="If n rows have one expectation, about which a row drawn from all is sub-Gaussian "
+    "with sigma (sub-exponential with b: |t| <= 1/b), and a row is in a group with probability p "
+    "or more, then the mean of the group's rows is a or more from the group's expectation, or the "
+    "group has no row, with probability at most 2 (1 - p + p e^-E)^(n/together), E the maximum "
+    "over t of t a - (exp(t^2 sigma^2/2) - 1)/p; together is 1 for independent rows, else the "
+    "number of colours, or the most rows of a unit, of which the level has the part e^log_weight.",
+    domain="rows >= 1, 0 < share <= 1, sigma > 0, b > 0 or None, 1 <= together <= rows, "
+    "log_weight <= 0",
+    monotone={"rows": "down", "share": "down", "sigma": "up", "log_weight": "down"},
+    slack="a small group is taken to have all the spread of all rows: its sigma is at most "
+    "sigma/sqrt(p), and less if membership has nothing to do with the value",
+)
+@dataclass(frozen=True, slots=True)
+class GroupOfRows:
+    """The mean of the rows of a group, where a scale is declared of all rows.
+
+    *Proof.* With phi(y) = e^y - 1 - y >= 0, X = x - E x and d = E[X given the group], E[e^{t(x -
+    theta)} given the group] = e^{-td} (1 + t d + E[phi(tX) given the group]), which is at most
+    exp(E[phi(tX) given the group]), as 1 + z <= e^z, and that at most exp(E phi(tX)/p), E phi(tX)
+    being at most exp(t^2 sigma^2/2) - 1. So 1_group (x - theta - a) has E e^{t ...} <= 1 - p + p
+    e^-E = f, which falls in p; of independent rows the product is at most f^n, and the sum of
+    these is 0 or more where the group's mean is theta + a or more, or there is none. Rows of c
+    colours: Hoelder's inequality, f^(n/c). Units of at most M rows: with f^-1 e^{t ...} for a row,
+    as for `PooledUnits`, at a weight for each number of rows.
+    """
+
+    rows: int
+    share: float
+    sigma: float
+    b: float | None = None
+    together: int = 1
+    log_weight: float = 0.0
+
+    def __post_init__(self) -> None:
+        rows = require.positive_integer("rows", self.rows)
+        require.between("share", self.share, 0.0, 1.0, open_low=True)
+        require.positive("sigma", self.sigma)
+        if self.b is not None:
+            require.positive("b", self.b)
+        require.integer_between("together", self.together, 1, rows)
+        require.log_probability("log_weight", self.log_weight)
+
+    def log_tail(self, radius: float) -> float:
+        exponent = _group_exponent(self, radius)
+        if exponent <= 0.0:
+            return 0.0
+        kept = math.log1p(self.share * math.expm1(-exponent) * _LESS)
+        return min(0.0, log_up(_LN2 + kept * self._parts * _LESS - self.log_weight))
+
+    def radius(self, log_p: float) -> float:
+        """Infinite at a level at which the group may have no row."""
+        log_p = require.log_probability("log_p", log_p) + self.log_weight - _LN2
+        # What is left of the group in one of n/together rows.
+        lost = -math.expm1(log_p / self._parts) / self.share * _MORE
+        return math.inf if lost >= 1.0 else _group_radius(self, -math.log1p(-lost) * _MORE)
+
+    @property
+    def _parts(self) -> float:
+        return self.rows / self.together
+
+
+@theorem(
+    source="Holdfast",
+    place="docs/unbounded.md, means of groups",
+    statement="If rows are alike and independent, a row sub-Gaussian with sigma (sub-exponential "
+    "with b) and in a group with probability p or more, then, given that the group has so many "
+    "rows, their mean is a or more from the group's expectation with probability at most 2 e^(-E "
+    "rows), E the maximum over t of t a - (exp(t^2 sigma^2/2) - 1)/p.",
+    domain="rows >= 1, 0 < share <= 1, sigma > 0, b > 0 or None",
+    monotone={"rows": "down", "share": "down", "sigma": "up"},
+    slack="that of `GroupOfRows`",
+)
+@dataclass(frozen=True, slots=True)
+class CountedGroup:
+    """The mean of a group of alike rows whose number is told: they are draws from the group.
+
+    The bound of `GroupOfRows` for a row, given the group.
+    """
+
+    rows: int
+    share: float
+    sigma: float
+    b: float | None = None
+
+    def __post_init__(self) -> None:
+        require.positive_integer("rows", self.rows)
+        require.between("share", self.share, 0.0, 1.0, open_low=True)
+        require.positive("sigma", self.sigma)
+        if self.b is not None:
+            require.positive("b", self.b)
+
+    def log_tail(self, radius: float) -> float:
+        exponent = _group_exponent(self, radius)
+        return min(0.0, log_up(_LN2 - exponent * self.rows * _LESS))
+
+    def radius(self, log_p: float) -> float:
+        exponent = (_LN2 - require.log_probability("log_p", log_p)) / self.rows
+        return _group_radius(self, exponent * _MORE)
+
+
+class _Group(Protocol):
+    @property
+    def share(self) -> float: ...
+    @property
+    def sigma(self) -> float: ...
+    @property
+    def b(self) -> float | None: ...
+
+
+def _group_exponent(group: _Group, radius: float) -> float:
+    """E at a radius, rounded down: at t sigma = sqrt(w), w e^w = (p a/sigma)^2, or any other t."""
+    y = group.share * require.non_negative("radius", radius) / group.sigma
+    e = _cut(_lambert(min(y, _FARTHEST) ** 2), group)
+    return max(0.0, (math.sqrt(e) * y - math.expm1(e / 2)) / group.share * _LESS)
+
+
+def _group_radius(group: _Group, exponent: float) -> float:
+    """The least radius of an E, rounded up."""
+    e = _cut(_least_ratio(group.share * exponent), group)
+    reach = (exponent + math.expm1(e / 2) / group.share) / math.sqrt(e)
+    return round_up(group.sigma * reach, 64)
+
+
+def _cut(square: float, group: _Group) -> float:
+    """(t sigma)^2, where |t| is at most 1/b."""
+    return square if group.b is None else min(square, (group.sigma / group.b * _LESS) ** 2)
+
+
+def _lambert(z: float) -> float:
+    """About the w >= 0 with w e^w = z >= 0: any w gives a true bound."""
+    w = z / (1.0 + z) if z < _E else math.log(z) - math.log(math.log(z))
+    for _ in range(_NEWTON):
+        w -= (w - z * math.exp(-w)) / (1.0 + w)
+    return max(w, 0.0)
+
+
+def _least_ratio(x: float) -> float:
+    """About the w > 0 with (w - 1) e^(w/2) + 1 = x > 0, where (x + e^(w/2) - 1)/sqrt(w) is least.
+
+    The left side is about w/2 + 3 w^2/8 and convex, so that Newton's steps from above fall to w.
+    """
+    w = min(2.0 * x, 2.0 + 2.0 * math.log1p(x))
+    for _ in range(_NEWTON):
+        grown = math.exp(w / 2)
+        w -= ((w - 1.0) * grown + 1.0 - x) / ((w + 1.0) * grown / 2)
+    return max(w, x / (1.0 + x) * 2.0**-40)
+
+
+@theorem(
+    source="Holdfast",
     place="docs/unbounded.md, what the window does",
     statement="Rows are cut at -L and L, their mean at -L/2 and L/2. If every row deviates from "
     "its expectation by more than L/4 with probability at most e^{log_row}, and all rows have one "
@@ -234,4 +419,7 @@ class Narrower:
         return min(self.first.radius(log_p), self.second.radius(log_p))
 
 
+_LN2 = math.log(2.0)
 _LESS = 1.0 - 2.0**-50  # a product rounded up would ask for the tail too far out
+_MORE = 1.0 + 2.0**-50
+_NEWTON, _FARTHEST, _E = 12, 1e100, math.e
