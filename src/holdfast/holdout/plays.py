@@ -198,7 +198,12 @@ class _Call:
             self.is_told = not self.running.going
             return self._telling() if self.is_told else ()
 
-        found = self.desk.answer(self._wishes_of(batch), self._requests_of(batch), conclude)
+        requests = self._requests_of(batch)
+        wishes = [
+            replace(wish, vector=requests[wish.question.text].vector)
+            for wish in self._wishes_of(batch)
+        ]
+        found = self.desk.answer(wishes, requests, conclude)
         if not stepped:
             self._take(batch, found)
 
@@ -330,7 +335,8 @@ class _Call:
 
     def _answer(self, place: int, left: Budget) -> Answer:
         question, taken = self.questions[place], self.taken[place]
-        more = left_for_more(self.desk, question, taken.looks, left)
+        vector = self.requests[place].vector
+        more = left_for_more(self.desk, question, taken.looks, left, vector)
         line = self._written(taken)
         answer = Answer(line, more, repeated=taken.repeated, parts=taken.looks)
         alone = len(self.questions) == 1

@@ -205,8 +205,9 @@ class _Rehearsal:
     """A run of plays in public: what the ledger knows answers, and for the rest a stand-in does.
 
     A claim of the analyst's is confirmed, or with `surprised` refuted; of anything else that is
-    asked anew nothing is known, which makes every search as long as it can be. `batches` are the
-    new questions, as they would be put together.
+    asked anew nothing is known, which makes every search as long as it can be. The questions
+    may be the coordinates of one `vector`. `batches` are the new ones, as they would be put
+    together.
     """
 
     desk: Desk
@@ -214,6 +215,7 @@ class _Rehearsal:
     guess: Guess
     tolerance: float | None
     surprised: bool
+    vector: str | None = None
     batches: list[list[Wish]] = field(default_factory=list)
     _claims: list[ClaimGrounds] = field(default_factory=list)
     _seen: set[object] = field(default_factory=set)
@@ -255,7 +257,7 @@ class _Rehearsal:
         key = (place if unsure else None, event_of(statistic) or statistic.text, claim)
         if key not in self._seen:
             self._seen.add(key)
-            fresh.append(wish)
+            fresh.append(replace(wish, vector=self.vector))
         if wish.claim is None:
             return _stand_in(statistic, None)
         # What is claimed to ask for it is as if it were refuted: then nothing is known of it.
@@ -347,15 +349,18 @@ def cost_of(desk: Desk, question: Bound | Labelled, guess: Guess, tolerance: flo
     """
     several = isinstance(question, Labelled)
     members = [one for _, one in question.members] if isinstance(question, Labelled) else [question]
-    price = _price_of(desk, members, guess, tolerance)
+    vector = question.vector if isinstance(question, Labelled) else None
+    price = _price_of(desk, members, guess, tolerance, vector)
     bits = [member.bits for member in members if has_description(member)]
     described = len(bits) == len(members)
-    part = None if several else _sure_part(desk, members[0], price, tolerance)
+    together = len({(each.low, each.high) for each in members}) == 1 and vector is not None
+    part = None if several and not together else _sure_part(desk, members[0], price, tolerance)
     first = members[0] if is_single(members[0]) else None
     unit = 1.0 if first is None else first.unit(desk.transcript.terms.rows)
     name = short_name(members[0].text, desk.table.schema)
     return Cost(
-        f"{members[0].text} and {len(members) - 1} more" if several else members[0].text,
+        vector
+        or (f"{members[0].text} and {len(members) - 1} more" if several else members[0].text),
         None if part is None else part * (members[0].high - members[0].low),
         price.least,
         price.most,
@@ -403,14 +408,16 @@ def _sure_part(desk: Desk, question: Bound, price: _Price, tolerance: float | No
     return price.tolerance or desk.half_width(tolerance, question)
 
 
-def _left_for(desk: Desk, questions: Sequence[Bound], tolerance: float | None) -> Budget:
+def _left_for(
+    desk: Desk, questions: Sequence[Bound], tolerance: float | None, vector: str | None
+) -> Budget:
     """What is left for more like these questions."""
     terms, once = desk.transcript.terms, desk.once
     undescribed = [each for each in questions if not has_description(each)]
     parts = [part for each in undescribed for stage in _stages(each, once) for part in stage]
     answered = {part.text for part in parts if desk.stored(_asked(desk, part, tolerance))}
     return desk.budget().for_more_of(
-        [question_kind(each, terms, answered, once=once) for each in undescribed]
+        [question_kind(each, terms, answered, once=once, vector=vector) for each in undescribed]
     )
 
 
@@ -423,33 +430,43 @@ def _asked(desk: Desk, part: Statistic, tolerance: float | None) -> Wish:
 
 
 def _price_of(
-    desk: Desk, questions: Sequence[Bound], guess: Guess, tolerance: float | None
+    desk: Desk,
+    questions: Sequence[Bound],
+    guess: Guess,
+    tolerance: float | None,
+    vector: str | None = None,
 ) -> _Price:
     """The price of questions chosen together: with what they claim confirmed, and at worst.
 
     What is asked only if a guess is refuted costs nothing if it is confirmed.
     """
-    confirmed = _Rehearsal(desk, questions, guess, tolerance, surprised=False).run()
+
+    def rehearsed(*, surprised: bool) -> list[list[Wish]]:
+        return _Rehearsal(desk, questions, guess, tolerance, surprised, vector).run()
+
+    confirmed = rehearsed(surprised=False)
     before = desk.transcript.committed
-    least, after, part = _least(desk, confirmed)
+    least, after, part, counted = _least(desk, confirmed)
     surprised, most, worst = confirmed, least, Worst(after, after)
     if any(wish.claim is not None for batch in confirmed for wish in batch):  # may be refuted
-        surprised = _Rehearsal(desk, questions, guess, tolerance, surprised=True).run()
+        surprised = rehearsed(surprised=True)
         most, worst = _at_worst(desk, surprised, Worst(before, before))
     accounts = {id(each): each for each in (before, after, *worst.accounts)}
-    budget = _left_for(desk, questions, tolerance)
+    budget = _left_for(desk, questions, tolerance, vector)
     remaining = {each: budget.on(account).questions_left for each, account in accounts.items()}
     in_all = min(remaining[id(each)] for each in worst.accounts) if math.isfinite(most) else 0
-    new = sum(map(len, surprised))
+    new = counted + sum(map(len, surprised)) - sum(map(len, confirmed))
     return _Price(least, most, new, remaining[id(before)], (remaining[id(after)], in_all), part)
 
 
-def _least(desk: Desk, batches: Sequence[Sequence[Wish]]) -> tuple[float, Account, float]:
+def _least(desk: Desk, batches: Sequence[Sequence[Wish]]) -> tuple[float, Account, float, int]:
     """The batches one after another on the account, with guesses as if confirmed.
 
-    The nats, the account after them, and the half-width of the last as a part of its range.
+    The nats, the account after them, the half-width of the last as a part of its range, and how
+    many questions they are.
     """
-    account, nats, part, covered = desk.transcript.committed, 0.0, 0.0, 0
+    account, nats, part = desk.transcript.committed, 0.0, 0.0
+    covered = counted = 0
     for wishes in batches:
         try:
             mechanism, offers = desk.offers(wishes, account)
@@ -465,14 +482,20 @@ def _least(desk: Desk, batches: Sequence[Sequence[Wish]]) -> tuple[float, Accoun
             account = mechanism.advance(account, offers, releases)
         nats, part = nats + sum(charges), offers[-1].tolerance or 0.0
         covered += len(offers)
-    return nats, account, part
+        counted += sum(offer.counts for offer in offers)
+    return nats, account, part, counted
 
 
 def require_covered(
-    desk: Desk, questions: Sequence[Bound], guess: Guess, tolerance: float | None
+    desk: Desk,
+    questions: Sequence[Bound],
+    guess: Guess,
+    tolerance: float | None,
+    vector: str | None = None,
 ) -> None:
     """Refuse, before anything is asked, what takes more batches than the budget covers."""
-    batches = _Rehearsal(desk, questions, guess, tolerance, surprised=False).run()
+    rehearsal = _Rehearsal(desk, questions, guess, tolerance, surprised=False, vector=vector)
+    batches = rehearsal.run()
     if len(batches) > 1:
         _least(desk, batches)
 

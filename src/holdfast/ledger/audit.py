@@ -465,6 +465,7 @@ def _wish_of(reserved: Asked, statistic: Statistic, terms: Terms) -> Wish:
         moment=moment,
         forecast=ForecastGrounds.of_offer(offer),
         graded="grades" in (offer.extra or {}),
+        vector=None if offer.coordinate is None else reserved.request.vector,
     )
 
 

@@ -62,6 +62,7 @@ from holdfast.statistics.entry import Better
 from holdfast.statistics.mean import KnownVariance
 from holdfast.statistics.player import Side, Verb
 from holdfast.statistics.rule import Rule, Symbols, Told
+from holdfast.statistics.vectors import VECTOR
 from holdfast.theory.base.intervals import Interval
 
 __all__ = [
@@ -149,6 +150,11 @@ class Request:
     def read(cls, body: dict[str, Any]) -> Request:
         likely = LikelyWidth(**body["likely"]) if "likely" in body else None
         return cls(**{n: body[n] for n in cls.__slots__ if n != "likely"}, likely=likely)
+
+    @property
+    def vector(self) -> str | None:
+        """The vector that was asked for, by its text, where this is one of its coordinates."""
+        return self.table if (self.table or "").startswith(f"{VECTOR}(") else None
 
     def is_same(self, request: Request) -> bool:
         """Whether the same is asked, by whomever; a half-width that was chosen is none."""

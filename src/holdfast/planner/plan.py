@@ -60,6 +60,7 @@ _AUTOMATIC = set(CONTENDERS)
 _NOTES: dict[Kind, str] = {
     "described": "no limit on conditions",
     "together": "chosen together: `search`, `final`",
+    "domain": "questions over so few values alone",
     "not valid": "NOT valid when questions follow answers",
 }
 
