@@ -93,6 +93,19 @@ def test_shares_of_one_value_fall(holdout: Holdout, tmp_path: Path) -> None:
     assert is_sound(tmp_path)
 
 
+def test_what_an_answer_implies_an_audit_comes_to_from_its_text(
+    holdout: Holdout, tmp_path: Path
+) -> None:
+    """Of late rows a quantile is asked by its description, and its text alone does not say it."""
+    holdout.ask("quantile(x, 0.9) where late")
+    holdout.check("avg(x >= 97) where late", at_least=0.3)
+    holdout.ask("avg(x < 30) where late")
+    less = holdout.check("avg(x <= 20) where late", at_least=0.6)
+    assert (less.status, less.recorded.known) == ("not confirmed", (holdout.budget.account.looks,))
+    holdout.close()
+    assert is_sound(tmp_path)
+
+
 def test_of_values_that_may_be_missing_only_shares_say_something(holdout: Holdout) -> None:
     first = holdout.ask("avg(m > 0.5)")
     second = holdout.ask("avg(m <= 0.5)")  # of the same rows: those with a value

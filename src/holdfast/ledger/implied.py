@@ -269,7 +269,7 @@ class Implications:
     _described: dict[str, DescribedQuestion | None] = field(default_factory=dict)
     _events: dict[str, str | None] = field(default_factory=dict)
     _read: dict[str, Bound | None] = field(default_factory=dict)
-    _values: dict[str, ValueAbout | None] = field(default_factory=dict)
+    _values: dict[str, ValueAbout | None] = field(default_factory=dict)  # of looks, as read again
     _above: dict[str, tuple[Sequence[Recorded], SharesAbove]] = field(default_factory=dict)
 
     @classmethod
@@ -333,14 +333,11 @@ class Implications:
 
     def _thresholds(self, question: Bound, released: ReleasedLooks) -> Iterator[_Source]:
         """Rule 4: from shares above other constants, and from quantiles, of the same value."""
-        text = question.text
-        if text not in self._values:
-            self._values[text] = value_about(question)
-        own = self._values[text]
+        own = value_about(question)
         looks = () if own is None else released.looks_about(own.subject)
         if own is None or not looks:
             return
-        shares = self._shares_above(own.subject, looks).without(text)
+        shares = self._shares_above(own.subject, looks).without(question.text)
         for cut, share, number, _ in own.tightest(shares):
             yield Implied(own.within(cut, share), (number,), (number,))
 
@@ -349,7 +346,8 @@ class Implications:
 
         It is kept between questions: only what is new is read, and what is too old left out.
         """
-        before, shares = self._above.get(subject, ((), SharesAbove()))
+        # It is taken out until it is whole again: a call may be interrupted.
+        before, shares = self._above.pop(subject, ((), SharesAbove()))
         gone = next((place for place, look in enumerate(before) if look is looks[0]), len(before))
         kept = before[gone:]
         if len(kept) > len(looks) or not all(map(is_, kept, looks)):
