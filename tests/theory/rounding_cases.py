@@ -37,7 +37,6 @@ from holdfast.theory.base.random_sizes import PooledUnits
 from holdfast.theory.base.safeside import largest_true, smallest_true
 from holdfast.theory.base.theorem import registry
 from holdfast.theory.base.unbounded import (
-    CountedGroup,
     GroupOfRows,
     InUnits,
     UnboundedUnits,
@@ -206,7 +205,6 @@ def more_cases() -> Iterator[Case]:
         Windowed(SubGaussian(0.1), 1000, -20.0),
         PooledUnits(9, 5, 2, 0.5, 0.2),
         GroupOfRows(1000, 0.4, 0.8, 3.0, 2, -1.5),
-        CountedGroup(300, 0.4, 0.8),
     )
     for tail in tails:
         for radius in (0.1, 0.6, 1.2, 5.0, 8.0):
