@@ -68,6 +68,7 @@ class Kind:
     term: Callable[[int], Term]
     at_most: float
     many: bool = False  # as many of them together as the engine is asked
+    binned: bool = False  # needs to know how often values occur, not their sum alone
 
 
 def _clip(number: int) -> str:
@@ -98,7 +99,8 @@ KINDS = (
         _clip,
         lambda holdout, texts: holdout.ask(texts[0]),
         _clipped,
-        at_most=3.0,
+        at_most=2.0,
+        binned=True,
     ),
     Kind(
         "check",

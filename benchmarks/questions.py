@@ -78,17 +78,18 @@ def lines(engine: Engine, scale: Scale) -> Iterator[Line]:
                         for each in (found.plain.ours, found.plain.theirs, found.same.theirs)
                     ),
                     *judged(found.plain, kind.at_most),
-                    *judged(found.same, OF_SAME),
+                    *judged(found.same, None if engine.in_process and kind.binned else OF_SAME),
                     f"{found.plain.turns}",
                 )
 
 
-def _judged(engine: Engine, rows: int, found: Beside, at_most: float) -> tuple[str, str]:
+def _judged(engine: Engine, rows: int, found: Beside, at_most: float | None) -> tuple[str, str]:
     """The ratio by the processor, unless a server tells it in pieces which are too large for it."""
     coarse = not engine.in_process and found.theirs.processor < SHORTEST
     ratio = found.ratio.clock if coarse else found.ratio.processor
-    reached = f"{at_most:g}: {'yes' if ratio <= at_most else 'no'}"
-    return f"{ratio:.2f}", reached if rows >= engine.full else ""
+    if at_most is None or rows < engine.full:
+        return f"{ratio:.2f}", ""
+    return f"{ratio:.2f}", f"{at_most:g}: {'yes' if ratio <= at_most else 'no'}"
 
 
 HEAD = (
@@ -106,7 +107,9 @@ clock's. What a question takes beyond the same SQL is Holdfast: it reads the tex
 it without rows and writes two durable commits. What the SQL takes beyond the plain average is what
 makes it exact, the same on every engine, and no longer or shorter for what the rows hold. `ask` and
 `ask_many` are answered with noise, *described* exactly with an interval (of a mean: from a
-histogram instead of a sum). Aims are for ten million rows and more, of servers for a million.
+histogram instead of a sum). Polars and DuckDB only read the column of a described mean, whose
+batches are clipped and put into bins here: beside such SQL there is no aim. Aims are for ten
+million rows and more, of servers for a million.
 """
 
 
@@ -115,8 +118,7 @@ OF_ENGINES = {
     "DuckDB": """
 DuckDB concludes nothing from what it knows of a column, its least and greatest number and whether
 it has NaN: with that it skips what a condition need not compute, and how long it takes would tell
-about the rows. The same SQL is run with the same setting, the plain average without it. Of a
-described mean DuckDB only reads the column, which Polars puts into bins.
+about the rows. The same SQL is run with the same setting, the plain average without it.
 """,
 }
 

@@ -26,7 +26,7 @@ ITEMS, REPEATS = 1_000, 9
 AT_MOST = {"chart": 1.0, "plan": 0.3}  # others .4
 _HELP = (
     *("serve", "publish", "retire", "mcp", "demo", "probe", "reveal", "board", "stability"),
-    "countersign",
+    *("countersign", "declare"),
 )
 # Words of a command, where {} is a number that was never used before.
 _WORDS: Mapping[str, Sequence[str]] = {

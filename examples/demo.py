@@ -242,7 +242,7 @@ def rest() -> None:
 def showcase() -> None:
     """One attack on a re-used holdout, answered in five ways; what `holdfast demo` shows."""
     from holdfast.lab.pages.pictures import experiment_chart
-    from holdfast.lab.pages.report_tables import experiment_sheet, showcase as attacked
+    from holdfast.lab.pages.report import experiment_sheet, showcase as attacked
 
     found = attacked()
     print(f"\n5. Re-using one holdout: {found.description}\n")

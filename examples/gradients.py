@@ -4,7 +4,8 @@ A linear model of how late a flight arrives is fitted by gradient descent. Nobod
 step asks for the mean of the clipped gradient, one vector, and gets it with noise. In the end the
 error of the model is wanted on the very rows that it was fitted to. Three ledgers do it: bounded
 noise, typically stable noise (the error is revealed exactly, by near independence), and private
-noise. Run it: python -m examples.gradients
+noise. A gradient is one question of the first; declared eta and privacy are counted by coordinates.
+Run it: python -m examples.gradients
 """
 
 from __future__ import annotations
@@ -78,18 +79,21 @@ def main() -> None:
 
 
 def session(hold: pl.DataFrame, judge: pl.DataFrame, steps: int = STEPS) -> None:
-    columns, questions = [*RANGES], steps * len(INPUTS) + 1
+    columns = [*RANGES]
     hold, judge = hold.select(columns), judge.select(columns)
     print(f"Fitted to {hold.height:,} protected flights, {steps} steps; {judge.height:,} others.\n")
-    print(f"{'ledger':<18}{'noise':>8}{'before':>9}   error on the same rows     on others")
+    heading = f"{'ledger':<18}{'questions':>10}{'width':>8}{'before':>9}"
+    print(f"{heading}   error on the same rows     on others")
     for name, how in LEDGERS.items():
+        questions = 1 + steps * (1 if name == "bounded noise" else len(INPUTS))
         with tempfile.TemporaryDirectory() as folder:
             ledger = Path(folder) / "gradients.ledger"
             with holdfast.open(
                 hold, ledger=ledger, schema=RANGES, questions=questions, **how
             ) as holdout:
                 model = learned(holdout, steps)
-                told = f"{holdout.opening.terms.half_width:>8.3f}{error(judge, Model()):>9.4f}"
+                asked, width = holdout.budget.asked, holdout.opening.terms.half_width
+                told = f"{asked:>10}{width:>8.3f}{error(judge, Model()):>9.4f}"
                 last = holdout.ask if name == "private gaussian" else holdout.end.reveal
                 answer = last(model.error, why="how wrong is it?")
             fine = all(finding.fine for finding in audit(ledger))

@@ -14,7 +14,7 @@ from docs import held
 
 import holdfast
 from benchmarks import pictures
-from holdfast.lab.pages.report_tables import showcase
+from holdfast.lab.pages.report import showcase
 from holdfast.mechanisms.catalogue import CATALOGUE
 from holdfast.theory.base.theorem import NOTE_KINDS, registry
 

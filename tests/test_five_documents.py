@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import shlex
 import warnings
@@ -19,12 +20,16 @@ from holdfast.theory.base.theorem import SOURCES, registry
 from holdfast.theory.evaluating import evaluated
 from tests.cli.run import holdfast as command_line
 
-PAGE = (Path(__file__).parents[1] / "docs" / "five-documents.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parents[1]
+PAGE = (ROOT / "docs" / "five-documents.md").read_text(encoding="utf-8")
 ROWS = [
     [cell.strip() for cell in line.strip("|").split(" | ")]
     for line in PAGE.splitlines()
-    if line.startswith("| ") and not re.match(r"\| (place|document|\w+ \| `python)", line)
+    if line.startswith("| ")
+    and not re.match(r"\| (place|document|no\.|\d+ \||\w+ \| `python)", line)
 ]
+CONSTRUCTS = re.findall(r"^\| (\d+) \| (.+) \| (.+) \| `(.+)` \| `(.+)` \|$", PAGE, re.MULTILINE)
+COUNTED = {"BF2": 34, "BF1": 23, "L4": 14, "L12": 8, "L15": 5}  # of each document
 SEEDS = [source for source in SOURCES if source not in ("Holdfast", "Literature")]
 
 
@@ -64,6 +69,42 @@ def test_every_result_of_the_documents_is_in_a_row() -> None:
 def test_names_that_rows_give_are_there() -> None:
     named = {name for row in ROWS for name in re.findall(r"`([a-z]+_\w+)`", row[2])}
     assert named - registry().keys() == {"half_width"}  # of a certificate
+
+
+def test_every_construct_has_a_number_and_nothing_is_left_over() -> None:
+    assert [int(number) for number, *_ in CONSTRUCTS] == list(range(1, 84 + 1))
+    folded = re.findall(r"<summary>(\w+), (\d+)[^<]*</summary>(.*?)</details>", PAGE, re.DOTALL)
+    assert {name: int(many) for name, many, _ in folded} == COUNTED
+    for _, many, table in folded:
+        lines = re.findall(r"^\| \d+ \| (.*)$", table, re.MULTILINE)
+        assert len(set(lines)) == len(lines) == int(many)
+    assert "partly" not in PAGE
+
+
+@pytest.mark.parametrize(
+    ("number", "runs_as", "run_by"), [(n, name, by) for n, _, _, name, by in CONSTRUCTS]
+)
+def test_every_construct_is_run_where_the_page_says(number: str, runs_as: str, run_by: str) -> None:
+    """By a script that every run of the tests runs, or by a test that no mark leaves out."""
+    name, _, test = run_by.partition("::")
+    if not test:
+        assert name in {f"examples.documents.{source.lower()}" for source in SEEDS}
+        path = ROOT / (name.replace(".", "/") + ".py")
+    else:
+        path = ROOT / "tests" / name
+    source = path.read_text(encoding="utf-8")
+    assert re.search(rf"\b{re.escape(runs_as)}\b", source), (number, path, runs_as)
+    if not test:
+        return
+    tree = ast.parse(source)
+    functions = {each.name: each for each in tree.body if isinstance(each, ast.FunctionDef)}
+    marks = [ast.unparse(mark) for mark in functions[test].decorator_list]
+    marks += [
+        ast.unparse(each.value)
+        for each in tree.body
+        if isinstance(each, ast.Assign) and "pytestmark" in ast.unparse(each.targets[0])
+    ]
+    assert not any(re.search(r"mark\.(campaign|long|skip|xfail)", mark) for mark in marks)
 
 
 @pytest.mark.parametrize("script", sorted(source.lower() for source in SEEDS))

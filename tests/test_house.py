@@ -311,9 +311,24 @@ def test_what_is_left_and_a_gate_need_no_special_functions(tmp_path: Path) -> No
         holdout.attach("v0", [0] * 50 + [1] * 50, bounds=bool, digest="v0")
         holdout.promote("v0", why="the first")
     unused = {f"holdfast.mechanisms.{each}" for each in ("typical", "one_look", "ladder", "reveal")}
-    unused |= {"scipy.special", "holdfast.guessers.training", "holdfast.theory.typical"}
+    unused |= {"scipy", "holdfast.guessers.training", "holdfast.theory.typical"}
     assert loaded(_command(["budget", name]), {"polars", "sqlglot", *unused}) == ""
     assert loaded(_command(["gate", name, str(scores), "--as", "v1"]), unused) == ""
+
+
+def test_special_functions_are_those_of_scipy_without_its_package() -> None:
+    called = "from holdfast.theory.base import special\nspecial.betaincinv(2.0, 3.0, 0.1)"
+    assert loaded(called, {"scipy.special", "numpy.testing", "numpy.f2py"}) == ""
+    their_own = set(special.__all__) - {"logsumexp"}
+    both = f"import scipy.special, scipy.stats\nnames = {sorted(their_own)!r}"
+    same = "assert all(getattr(special, n) is getattr(scipy.special, n) for n in names)"
+    assert loaded(f"{called}\n{both}\n{same}", {"holdfast.papers"}) == ""
+
+
+def test_a_plan_needs_no_rules_of_statistics() -> None:
+    unused = {f"holdfast.statistics.{each}" for each in ("bind", "mean_rules", "registry")}
+    words = ["plan", "--rows", "1000", "--questions", "100"]
+    assert loaded(_command(words), {"scipy.special", "polars", "sqlglot", *unused}) == ""
 
 
 def test_statistics_and_sampling_need_no_namespace() -> None:

@@ -195,7 +195,8 @@ _OWN: Mapping[str, Mapping[str, str]] = {
 _INSIDE = {
     "request": "What somebody asked for, in its own unit.",
     "look": "One look at the data. One that is `intersected` with what earlier answers imply of "
-    "its question is no line by itself. Of a question whose answer may imply something of others, "
+    "its question is no line by itself, nor is one that is `folded`: it settles a claim, whose "
+    "line has the verdict. Of a question whose answer may imply something of others, "
     "and they of it, it names the `subjects` by which it is found.",
     "offer": "All that is public before the answer, as parts of the range.",
     "release": "What a symbol stands for, as parts of the range.",

@@ -83,14 +83,18 @@ def vectors(rng: np.random.Generator, folder: Path) -> None:
     with holdfast.open(
         table,
         ledger=folder / "vectors.ledger",
-        questions=64,
+        questions=4,
         mechanism="typical gaussian",
         schema=ranges,
+        tolerance=0.1,
     ) as holdout:
         mean = holdout.ask(holdfast.vector_mean(names, bound=2.0))
         true = all(0.05 in answer.interval for _, answer in mean)
-        nats = holdout.budget.account.nats
-        print(f"Section 4: {len(names)} coordinates for {nats:.3f} nats; all true: {true}\n")
+        budget, left = holdout.budget, mean["g0"].left.questions_left
+        print(
+            f"Section 4: {len(names)} coordinates, {budget.asked} question, "
+            f"{budget.account.nats:.3f} nats, {left} more such vectors left; all true: {true}\n"
+        )
 
 
 if __name__ == "__main__":

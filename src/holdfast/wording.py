@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 __all__ = [
     "adjusted_text",
     "among_rows",
+    "folded",
     "missing_rows",
     "nth_candidate",
     "percent",
@@ -24,6 +26,9 @@ def adjusted_text(adjusted: float) -> str:
     return f"adjusted at most {math.ceil(adjusted / unit - 1e-9) * unit:.3g}"
 
 
+_FIRST_LINES, _LAST_LINES, _FEWEST_FOLDED = 30, 10, 20
+
+
 def plural(number: int, singular: str, many: str | None = None) -> str:
     """1 question, 1,000 questions; `many` where it takes more than an s."""
     return f"{number:,} {singular if number == 1 else many or singular + 's'}"
@@ -39,6 +44,15 @@ def among_rows(used: tuple[int, int], rows: int, missing: tuple[int, int] = (0, 
     if used[0] != rows:
         text = f"{_between(used)} of {text}"
     return f"{text}, {lost}" if lost else text
+
+
+def folded(lines: Sequence[str], rest: str) -> list[str]:
+    """The first and the last lines of a long table, and between them how many there are more."""
+    hidden = len(lines) - _FIRST_LINES - _LAST_LINES
+    if hidden < _FEWEST_FOLDED:
+        return list(lines)
+    between = f"... {hidden:,} more: {rest}"
+    return [*lines[:_FIRST_LINES], between, *lines[-_LAST_LINES:]]
 
 
 def missing_rows(missing: tuple[int, int]) -> str:

@@ -16,8 +16,14 @@ from holdfast.lab.arena.campaign import campaign, tightness
 from holdfast.lab.arena.comparison import Run
 from holdfast.lab.arena.experiments import EXPERIMENTS, Sizes, attacked
 from holdfast.lab.attacks.roster import ATTACKS
-from holdfast.lab.pages.report import Report, Section, reports, write_pages
-from holdfast.lab.pages.report_tables import experiment_sheet, showcase
+from holdfast.lab.pages.report import (
+    Report,
+    Section,
+    experiment_sheet,
+    reports,
+    showcase,
+    write_pages,
+)
 from tests.cli.run import holdfast
 
 
@@ -110,7 +116,7 @@ def test_a_chart_that_cannot_be_written_is_said_before_the_trials(
     run = AssertionError("it was run")
     with (
         patch("holdfast.lab.arena.experiments.attacked", side_effect=run),
-        patch("holdfast.lab.pages.report_tables.showcase", side_effect=run),
+        patch("holdfast.lab.pages.report.showcase", side_effect=run),
     ):
         for words in (("attack", "heavy-tails"), ("demo",), ("demo", "--json")):
             done = holdfast(*words, "--chart", file, cwd=tmp_path)
@@ -141,7 +147,7 @@ def test_demo_in_small(tmp_path: Path) -> None:
 
 def test_demo_says_where_its_chart_is(tmp_path: Path) -> None:
     small = showcase(300, 20, 0.3, run=Run(trials=1))
-    with patch("holdfast.lab.pages.report_tables.showcase", return_value=small):
+    with patch("holdfast.lab.pages.report.showcase", return_value=small):
         done = holdfast("demo", cwd=tmp_path)
         whole = holdfast("demo", "--all", "--chart", "", cwd=tmp_path).stdout
         facts = json.loads(holdfast("demo", "--json", "--chart", "", cwd=tmp_path).stdout)
@@ -160,7 +166,7 @@ def test_demo_tells_its_numbers_where_nothing_can_be_drawn(tmp_path: Path) -> No
     small = showcase(300, 20, 0.3, run=Run(trials=1))
     lacking = MissingExtra("charts need altair.")
     with (
-        patch("holdfast.lab.pages.report_tables.showcase", return_value=small),
+        patch("holdfast.lab.pages.report.showcase", return_value=small),
         patch("holdfast.lab.pages.pictures.experiment_chart", side_effect=lacking),
     ):
         done = holdfast("demo", cwd=tmp_path)

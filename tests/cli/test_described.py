@@ -51,7 +51,7 @@ def test_a_half_width_in_its_own_unit(folder: Path) -> None:
     asked = told("ask", "t", "avg(x)", "--half-width", "40", cwd=folder)
     assert (asked["bits"], asked["half_width"]) == (None, pytest.approx(40))
     words = ("check", "t", "avg(x > 3)", "--guess", "0.6", "--half-width", "0.15")
-    assert "half-width 0.15; costs about " in holdfast(*words, "--dry-run", cwd=folder).stdout
+    assert "half-width 0.15; takes about " in holdfast(*words, "--dry-run", cwd=folder).stdout
     assert told(*words, cwd=folder)["half_width"] == pytest.approx(0.15)
 
 

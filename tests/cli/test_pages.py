@@ -16,8 +16,8 @@ import pytest
 import holdfast as library
 from holdfast.cli import whole_app
 from holdfast.errors import ToleranceTooLoose
-from holdfast.lab.pages import report_tables as demonstration
-from holdfast.lab.pages.report_tables import showcase
+from holdfast.lab.pages import report as demonstration
+from holdfast.lab.pages.report import showcase
 from tests.cli.run import holdfast
 
 pytestmark = pytest.mark.long

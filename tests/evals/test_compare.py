@@ -164,6 +164,16 @@ def test_graded_scores_are_compared_by_bets() -> None:
         assert (told.p <= 0.05) is (told.verdict != "cannot tell")
 
 
+@pytest.mark.parametrize(("other", "warned"), [(100.0, True), (20.0, True), (3.0, False)])
+def test_two_scales_are_warned_of(other: float, warned: bool) -> None:
+    rng = np.random.default_rng(4)
+    told = holdfast.compare(rng.random(200), other * rng.random(200), bounds=(0, 100))
+    assert (told.warning is not None) is warned
+    assert ("Are these two scales?" in str(told)) is warned
+    assert ("Are these two scales?" in told.to_markdown()) is warned
+    assert told.to_dict()["warning"] == told.warning
+
+
 @pytest.mark.statistical
 def test_graded_runs_that_are_equally_good_are_seldom_told_apart() -> None:
     """And the twin, a t-test looked at after every fifty items, often enough."""

@@ -18,12 +18,15 @@ import polars as pl
 import pytest
 
 import holdfast
+from holdfast.cli.parameters import sampling_of_text
 from holdfast.data.polars import PolarsSample
-from holdfast.data.sampling import Sampling
+from holdfast.data.sampling import Sampling, sampling_from_dict, sampling_to_dict
 from holdfast.errors import BudgetExhausted, ToleranceTooTight
 from holdfast.holdout.holdout import Holdout
 from holdfast.ledger.audit import audit
 from holdfast.service.shown import overview_shown
+from holdfast.statistics.rule import Ground
+from tests.holdout.tables import Crash, crash, watch
 from tests.theory.coverage import too_many
 
 UNITS, LARGE = 60, 60
@@ -275,3 +278,138 @@ def test_what_is_planned_for_so_many_units_is_what_a_table_of_them_gets(
             for number in range(18)
         ]
         assert {check.status for check in checks} == {"confirmed"}
+
+
+# Differences within units.
+
+
+def trial(units: int, rows: int, seed: int = 1) -> pl.DataFrame:
+    """Sites with levels of their own, arms in each, and an effect of .11."""
+    rng = np.random.default_rng(seed)
+    site = np.repeat(np.arange(units), rows)
+    treated = np.tile(np.arange(rows) % 2 == 1, units)
+    rate = rng.beta(5, 15, units)[site]
+    well = rng.random(site.size) < np.minimum(1.0, rate + 0.11 * treated)
+    arm = np.where(treated, "treated", "control")
+    return pl.DataFrame({"site": site.astype(str), "arm": arm, "well": well})
+
+
+EFFECT = "effect(well, arm)"
+WITHIN = "average difference within units, each weighed by its smaller group"
+
+
+def sites(folder: Path, frame: pl.DataFrame, largest: int, **how: Any) -> Holdout:
+    return holdfast.open(
+        frame,
+        ledger=folder / f"{len(list(folder.iterdir()))}.ledger",
+        sampling=holdfast.clustered("site", largest=largest, **how),
+        schema={"arm": {"values": ["control", "treated"]}},
+        planned=[EFFECT],
+    )
+
+
+@pytest.mark.parametrize(("units", "rows", "ratio"), [(24, 100, 0.6), (200, 20, 0.55)])
+def test_a_difference_within_units_is_narrower_and_says_what_it_is(
+    tmp_path: Path, units: int, rows: int, ratio: float
+) -> None:
+    frame = trial(units, rows)
+    with sites(tmp_path, frame, rows) as between:
+        wide = between.ask(EFFECT)
+    with sites(tmp_path, frame, rows, differences="within") as within:
+        found = within.ask(EFFECT)
+        for name in ("control", "treated"):
+            within.ask(f"avg(well) where arm = '{name}'")
+        assert within.ask(EFFECT).interval == found.interval  # the groups' means say nothing of it
+        within.certificate(str(tmp_path / "reuse.html"))
+        page = (tmp_path / "reuse.html").read_text("utf-8")
+        explained = within.explain()
+    assert found.half_width < ratio * wide.half_width
+    assert 0.11 in found.interval
+    means = frame.pivot(on="arm", index="site", values="well", aggregate_function="mean")
+    value = float(np.mean((means["treated"] - means["control"]).to_numpy()))
+    assert found.value == pytest.approx(value, abs=1e-3)
+    for text in (str(found), found.assumes, found.details, explained, page):
+        assert WITHIN in text
+    assert WITHIN not in str(wide) + wide.assumes + wide.details
+    assert all(finding.fine for path in tmp_path.glob("*.ledger") for finding in audit(path))
+
+
+def test_few_units_say_what_limits_them(tmp_path: Path) -> None:
+    with sites(tmp_path, trial(24, 100), 100, differences="within") as few:
+        found = few.ask(EFFECT)
+        floor = found.recorded.floor
+        gate = few.gate(EFFECT, at_least=-0.9)
+    assert floor is not None
+    units, (low, high) = floor
+    # By hand: e = 1 - p^(1/U) at the side's level p, around what was found.
+    assert found.recorded.rule is not None
+    e = 1.0 - np.exp(found.recorded.rule.log_p / 24)
+    d = found.value or 0.0
+    assert units == 24
+    assert (low, high) == pytest.approx((d - e * (1 + d), d + e * (1 - d)), abs=1e-6)
+    assert "with 24 units nothing in [" in str(found)
+    assert "more units would tell more, more rows in each would not" in str(found)
+    assert " units or so would" in str(found)
+    assert "nothing in [" not in str(gate)
+    with sites(tmp_path, trial(2_000, 4), 4, differences="within") as many:
+        assert "nothing in [" not in str(many.ask(EFFECT))
+
+
+def test_means_of_groups_say_nothing_of_what_is_within(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Large shares of an arm go with low levels: inside every site it is better, over all worse."""
+    units = 400
+    low = np.arange(units) % 2 == 0
+    treated = np.where(low[:, None], np.arange(10) < 8, np.arange(10) < 2)
+    well = np.where(treated, np.where(low, 0.2, 1.0)[:, None], np.where(low, 0.0, 0.8)[:, None])
+    drawn = np.random.default_rng(2).random(well.shape) < well
+    frame = pl.DataFrame(
+        {
+            "site": np.repeat(np.arange(units), 10).astype(str),
+            "arm": np.where(treated, "treated", "control").ravel(),
+            "well": drawn.ravel(),
+        }
+    )
+
+    def effect_after_means() -> Any:
+        with sites(tmp_path, frame, 10, differences="within") as holdout:
+            for name in ("control", "treated"):
+                holdout.ask(f"avg(well) where arm = '{name}'")
+            return holdout.ask(EFFECT)
+
+    assert 0.2 in effect_after_means().interval
+    # The twin takes what is known between groups for what is within units.
+    monkeypatch.setattr(Ground, "has_other_truths", False)
+    twin = effect_after_means()
+    assert twin.recorded.contradict or 0.2 not in twin.interval
+
+
+def test_within_units_is_declared_of_units_that_can_hold_both(tmp_path: Path) -> None:
+    for how in ({"sizes": "fixed"}, {"largest": 1}):
+        with pytest.raises(holdfast.HoldfastError, match="differences='within' is about units"):
+            holdfast.clustered("site", differences="within", **how)
+    told = sampling_to_dict(holdfast.clustered("site", largest=4))
+    assert "differences" not in told  # as ledgers of before have it
+    assert sampling_from_dict(told) == holdfast.clustered("site", largest=4)
+    declared = holdfast.clustered("site", largest=4, differences="within")
+    assert sampling_from_dict(sampling_to_dict(declared)) == declared
+    assert sampling_of_text("clustered:site:4:within") == declared
+    with sites(tmp_path, trial(50, 4), 4, differences="within") as holdout:
+        overlapping = holdout.ask("difference(avg(well) where arm = 'treated', avg(well))")
+        assert WITHIN not in str(overlapping)
+
+
+def test_a_crash_in_the_scan_of_units_leaves_the_same_answer(tmp_path: Path) -> None:
+    frame = trial(24, 10)
+    with sites(tmp_path, frame, 10, differences="within") as whole:
+        answer = whole.ask(EFFECT)
+    with sites(tmp_path, frame, 10, differences="within") as holdout:
+        sample = watch(holdout, crash)
+        with pytest.raises(Crash):
+            holdout.ask(EFFECT)
+    del sample
+    ledger = sorted(tmp_path.glob("*.ledger"))[-1]
+    with holdfast.open(frame, ledger=ledger) as resumed:
+        assert resumed.ask(EFFECT).interval == answer.interval
+    assert all(finding.fine for finding in audit(ledger))

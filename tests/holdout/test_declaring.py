@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 import holdfast
-from holdfast.errors import BudgetExhausted, InvalidArgument, LedgerTampered
+from holdfast.errors import BudgetExhausted, InvalidArgument, LedgerTampered, NotBounded
 from holdfast.holdout.holdout import Holdout
 from holdfast.ledger.audit import audit
 from holdfast.ledger.chain import canonical
@@ -49,7 +49,7 @@ def test_who_holds_the_ledger_open_asks_by_what_another_one_declared(tmp_path: P
     with opened(tmp_path) as early, opened(tmp_path) as other:
         early.ask("avg(late)")
         other.declare(schema={"delay": (-100, 120), **VALUES})
-        assert str(early.cost("avg(delay)")).startswith("avg(clip(delay, -100, 120))")
+        assert str(early.cost("avg(delay)")).startswith("avg(delay): ")
         assert early.ask("avg(delay)").value == other.ask("avg(delay)").value
     assert is_fine(tmp_path)
 
@@ -213,6 +213,22 @@ def test_ranges_and_values_are_added_and_priced_as_if_written_out(tmp_path: Path
         assert ds.ask("avg(delay)").status == "repeated"
         assert "Added, declared 1: bounds of delay; values of origin" in ds.explain()
     assert is_fine(tmp_path)
+
+
+def test_a_handle_that_was_open_binds_with_what_was_declared_meanwhile(tmp_path: Path) -> None:
+    path = tmp_path / "t.ledger"
+    with holdfast.open(table(), ledger=path) as early, holdfast.open(ledger=path) as reader:
+        with pytest.raises(NotBounded):
+            early.cost("avg(delay)")
+        with opened(tmp_path) as late:
+            late.declare(schema={"delay": (-100, 120)})
+        for handle in (early, reader):
+            assert handle.cost("avg(delay)").question == "avg(clip(delay, -100, 120))"
+        with opened(tmp_path) as late:
+            late.declare(schema={"delay": (-50, 60)})
+        assert reader.cost("avg(delay)").question == "avg(clip(delay, -50, 60))"
+        assert early.ask("avg(delay)").question == "avg(clip(delay, -50, 60))"
+        assert early.schema.bounds == {"delay": (-50.0, 60.0)}
 
 
 @pytest.mark.parametrize(

@@ -98,7 +98,8 @@ def test_explain_names_the_theorem_the_levels_and_the_pots(exact: Holdout) -> No
     exact.ask("avg(x)")
     exact.ask("std(x)")
     told = exact.explain()
-    assert "Theorem O" in told.splitlines()[1]
+    assert "Theorem" not in told.splitlines()[1]
+    assert "for text questions Theorem O (described_log_level)." in told
     assert "Failure probability: 5 %, of it 2 % for text questions and 3 % for all" in told
     for look, method in zip(
         exact.ledger.looks,

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from holdfast.holdout.holdout import Holdout
-from holdfast.theory.leakage.checks import surprise_prior
+from holdfast.theory.leakage.claim_levels import surprise_prior
 from holdfast.theory.leakage.nats import surprise_log_charge
 from tests.holdout.tables import BOUNDS, LATE, opened, table, watch
 

@@ -235,6 +235,31 @@ def test_nothing_of_the_protected_rows_names_a_group(tmp_path: Path) -> None:
     assert asked[0] == asked[1]
 
 
+def test_a_long_table_is_folded_where_it_is_shown(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"tail": [f"N{row % 200:03}" for row in range(2_000)]}).with_columns(
+        late=pl.int_range(pl.len()) % 3 == 0
+    )
+    values = [f"N{place:03}" for place in range(200)]
+    with holdfast.open(
+        frame, ledger=tmp_path / "g.ledger", schema={"tail": {"values": values}}
+    ) as holdout:
+        groups = holdout.ask("avg(late)", by="tail")
+        lines = str(groups).splitlines()
+        assert lines[30].startswith("N029")
+        assert lines[31].startswith("... 160 more: to_polars()")
+        assert lines[32].startswith("N190")
+        assert len(lines) == 1 + 30 + 1 + 10 + 1
+        assert groups._repr_html_().count("<tr>") == 1 + 60 + 1
+        assert len(groups.to_text().splitlines()) == 202
+        assert len(groups.to_dicts()) == groups.to_polars().height == 200
+        ledger = str(holdout.ledger).splitlines()
+        assert len(ledger) == 43
+        assert "... 160 more" in ledger[31]
+        assert len(holdout.ledger.to_text().splitlines()) == 202
+        some = holdout.ask("avg(late)", by="tail", where="tail < 'N050'")
+        assert len(str(some).splitlines()) == 43
+
+
 def test_pairs_from_other_rows_are_those_that_they_have(tmp_path: Path) -> None:
     others = trips(200, seed=5).select("delay", "dest", code=pl.lit(7))
     train = others.filter(pl.col("dest") == "BOS")

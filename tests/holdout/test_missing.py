@@ -181,6 +181,19 @@ def test_lines_say_how_many_are_missing(holdout: Holdout, tmp_path: Path) -> Non
     assert "may be missing" in str(holdout.schema)
 
 
+def test_a_line_says_what_filling_in_missing_values_would_gain(holdout: Holdout) -> None:
+    answer = holdout.ask("avg(age) where treated")
+    known, missing = answer.recorded.rows, answer.recorded.missing
+    assert known is not None
+    gain = 1 - math.sqrt(known[0] / (known[0] + missing[0]))
+    assert 0.1 < gain < 0.2
+    said = f"fewer rows are known: with the {missing[0]:,} missing values it would be about"
+    assert answer.advice == f"{said} {100 * gain:.0f} % narrower"
+    assert answer.advice in str(answer)
+    assert holdout.ask("avg(age) where not treated").advice is None
+    assert holdout.ask("avg(y)").advice is None
+
+
 def test_how_many_are_missing_is_charged_as_the_size_of_a_group(tmp_path: Path) -> None:
     full = TABLE.with_columns(pl.col("age").fill_null(50))
     (tmp_path / "full").mkdir()

@@ -18,7 +18,7 @@ import holdfast
 from holdfast.data.polars import PolarsSample
 from holdfast.errors import DataChanged, InvalidArgument, LedgerTampered
 from holdfast.ledger.audit import audit
-from holdfast.theory.base.random_sizes import PooledUnits
+from holdfast.theory.base.dependence import PooledUnits
 from tests.holdout.tables import (
     BOUNDS,
     LATE,
@@ -442,7 +442,7 @@ def test_a_session_is_explained_from_its_file_alone(tmp_path: Path) -> None:
         assert blind.explain() == told
         assert blind.ledger.to_dicts() == view
         for answer in answers:
-            assert f"{answer.number:>4}. {answer.question} = {answer.recorded.shown} " in told
+            assert f"{answer.number:>4}. {answer.name} = {answer.recorded.shown} " in told
             assert str(answer.interval) in told
         for word in ("Theorem L", "bounded noise", "guess and check", "Assumed: independent rows"):
             assert word in told

@@ -35,10 +35,10 @@ def test_the_cost_of_a_described_question_is_what_it_costs(exact: Holdout, quest
     assert cost.least == cost.most == answer.cost
     assert (cost.left, cost.left_after) == (before, (left, left))
     assert cost.half_width is None or answer.half_width <= cost.half_width
-    takes = f"about {before - left} of {before} left ({answer.cost:.4g} nats)"
-    assert f"{answer.bits:.1f} bits; " in str(cost)
-    taken = f"; of questions about later columns or functions it takes {takes}"
-    assert f"; no budget{taken}" in str(cost)
+    takes = f"about {before - left} of {before} left"
+    assert str(cost).startswith(f"{answer.name}: text question, no limit; ")
+    assert str(cost).endswith(f"; of questions about later columns or functions it takes {takes}")
+    assert cost.details == f"length {answer.bits:.1f} bits · cost {answer.cost:.4g} nats"
     assert str(exact.cost(question)).endswith("asked before, so repeating it is free")
 
 
@@ -48,7 +48,7 @@ def test_the_price_is_said_without_the_rows(exact: Holdout) -> None:
     assert cost.half_width is not None
     assert cost.tolerance is not None
     assert cost.half_width == pytest.approx(240 * cost.tolerance)
-    assert f"at most {cost.tolerance:.4g} of the range = {cost.half_width:.4g}; " in str(cost)
+    assert f"at most {cost.tolerance:.4g} of the range = {cost.half_width:.4g}" in str(cost)
     assert "the half-width is told with the answer" in str(exact.cost("std(x)"))
     facts = cost.to_dict()
     assert (facts["bits"], facts["tolerance"]) == (cost.bits, cost.tolerance)
@@ -112,7 +112,7 @@ def test_where_none_are_left_no_more_are_promised(tmp_path: Path) -> None:
         assert holdout.budget.questions_left == 0
         assert "  left: text questions (no limit)\n" in str(holdout.budget)
         assert " left" not in repr(holdout)
-        assert str(holdout.cost("avg(late)")).endswith("; no budget")
+        assert str(holdout.cost("avg(late)")).startswith("avg(late): text question, no limit")
 
 
 def test_described_questions_only_are_promised_too(tmp_path: Path) -> None:
@@ -123,4 +123,4 @@ def test_described_questions_only_are_promised_too(tmp_path: Path) -> None:
         assert str(answer).endswith(" · all answers together 95 % sure")
         assert answer.to_dict()["simultaneous"] is True
         assert only.explain().splitlines()[1].startswith("Promise: with probability 95 %")
-        assert str(only.cost("avg(x)")).endswith("; no budget")
+        assert str(only.cost("avg(x)")).startswith("avg(x): text question, no limit; half-width")

@@ -50,15 +50,24 @@ def test_the_present_format_is_opened_audited_and_asked_on(tmp_path: Path) -> No
 def test_an_earlier_format_is_refused_by_its_number_and_left_as_it_is(
     name: str, tmp_path: Path
 ) -> None:
-    ledger = loaded(name, tmp_path)
-    before = dump(ledger)
     said = rf"t\.ledger' is of format {number_of(name)} .* reads format {FORMAT}; open .* left out"
+    require_refused(loaded(name, tmp_path), said, tmp_path)
+
+
+def test_the_first_form_of_format_3_is_refused_by_name(tmp_path: Path) -> None:
+    said = r"t\.ledger' is of the first form of format 3 .* which columns miss no values"
+    require_refused(loaded("3-first-form.sql", tmp_path), said, tmp_path)
+
+
+def require_refused(ledger: Path, said: str, folder: Path) -> None:
+    """In these words, whatever is done with it, and left as it is."""
+    before = dump(ledger)
     for use in (
         lambda: holdfast.open(table(), ledger=ledger),
         lambda: holdfast.open(ledger=ledger),
         lambda: audit(ledger),
         lambda: look(ledger).__enter__(),
-        lambda: real("holdfast.ledger.move.move")(ledger, tmp_path / "there.ledger"),
+        lambda: real("holdfast.ledger.move.move")(ledger, folder / "there.ledger"),
     ):
         with pytest.raises(LedgerUnavailable, match=said):
             use()

@@ -337,6 +337,49 @@ def test_a_second_ledger_over_changed_columns_is_noticed(
     assert len(noticed) == 2
 
 
+def growing(rows: int, seed: int = 8) -> pl.DataFrame:
+    """A table whose first rows are the same, however many it has, and row numbers that are not."""
+    rng = np.random.default_rng(seed)
+    frame = pl.DataFrame({"x": rng.normal(size=6_000), "late": rng.random(6_000) < 0.3})
+    return frame.head(rows).sample(fraction=1.0, shuffle=True, seed=rows).with_row_index("number")
+
+
+@pytest.mark.usefixtures("index")
+@pytest.mark.parametrize(("before", "after"), [(None, None), (None, 0.3), (0.5, None), (0.5, 0.5)])
+def test_a_table_that_grew_is_noticed(
+    tmp_path: Path, before: float | None, after: float | None
+) -> None:
+    with holdfast.open(growing(3_000), ledger=tmp_path / "a.ledger", split=before) as first:
+        rows = first.rows
+    said = r"a\.ledger' protects rows that this table has, too, about \d+ %: two ledgers"
+    with pytest.warns(SecondLedger, match=said) as noticed:
+        holdfast.open(growing(5_000), ledger=tmp_path / "b.ledger", split=after).close()
+    assert str(noticed[0].message).endswith("or protect only the rows that are new.")
+    assert rows == (3_000 if before is None else 1_500)
+
+
+@pytest.mark.usefixtures("index")
+@pytest.mark.filterwarnings("error::holdfast.errors.SecondLedger")
+@pytest.mark.parametrize(
+    "other",
+    [
+        growing(5_000, 9),  # of the same population
+        growing(6_000).tail(100),  # a few of its rows
+    ],
+)
+def test_rows_of_its_own_are_no_table_that_grew(tmp_path: Path, other: pl.DataFrame) -> None:
+    holdfast.open(growing(3_000), ledger=tmp_path / "a.ledger").close()
+    holdfast.open(other, ledger=tmp_path / "b.ledger").close()
+
+
+@pytest.mark.usefixtures("index")
+@pytest.mark.filterwarnings("error::holdfast.errors.SecondLedger")
+def test_equal_rows_tell_of_no_table(tmp_path: Path) -> None:
+    few = pl.DataFrame({"a": [True, False] * 500, "b": [1, 2, 3, 4] * 250})
+    holdfast.open(few, ledger=tmp_path / "a.ledger").close()
+    holdfast.open(few.head(700), ledger=tmp_path / "b.ledger").close()
+
+
 @pytest.mark.filterwarnings("error::holdfast.errors.SecondLedger")
 def test_the_same_items_or_a_few_values_are_no_second_ledger(tmp_path: Path, index: Path) -> None:
     """Results of two models on the same items; and columns that any table may have."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -18,6 +19,7 @@ import holdfast
 from holdfast.errors import InvalidArgument, LedgerBusy, LedgerTampered, LedgerUnavailable
 from holdfast.ledger.backend import Addition
 from holdfast.ledger.chain import link, seal
+from holdfast.ledger.sqlite import FileHome, FileVersion
 from holdfast.ledger.store import Store
 from tests.holdout.tables import made, opened, table
 from tests.ledger.reading import rows_of
@@ -352,6 +354,25 @@ def test_another_program_in_the_way_is_busy_not_broken(
         other.execute("BEGIN IMMEDIATE")
         with store.exclusive(1.0), pytest.raises(LedgerBusy, match="what was recorded is kept"):
             store.append([({"kind": "note/1"}, ())], 7, store.news()[-1][2])
+
+
+def test_the_version_of_a_file_is_another_after_every_commit(ledger: Path) -> None:
+    """And of another file of its name; what is no file, or cannot be read, has none."""
+    version = FileVersion(FileHome.named(ledger))
+    with closing(version):
+        seen = [version.read(), version.read()]
+        with closing(sqlite3.connect(ledger)) as other:
+            other.execute("PRAGMA user_version = 7")
+            seen += [version.read(), version.read()]
+        shutil.copyfile(ledger, ledger.with_suffix(".copy"))
+        ledger.with_suffix(".copy").rename(ledger)
+        seen += [version.read(), version.read()]
+        ledger.unlink()
+        assert version.read() is None
+    assert None not in seen
+    assert seen[::2] == seen[1::2]
+    assert len(set(seen)) == 3
+    assert FileVersion("postgresql://host/ledger").read() is None
 
 
 def test_a_closed_ledger_says_so(ledger: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 import holdfast
 from holdfast.data.sampling import Independent, clustered, m_dependent
 from holdfast.errors import InvalidArgument
-from holdfast.mechanisms.auto import choose
+from holdfast.mechanisms.catalogue import choose
 from holdfast.mechanisms.terms import Terms
 from tests.holdout.tables import BOUNDS
 from tests.mechanisms.sessions import TABLE

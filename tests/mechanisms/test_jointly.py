@@ -15,10 +15,12 @@ from holdfast.mechanisms.bounded_noise import BOUNDED
 from holdfast.mechanisms.laws.laplace import LAPLACE
 from holdfast.mechanisms.laws.law import Grid
 from holdfast.mechanisms.laws.normal import NORMAL
-from holdfast.mechanisms.leakage import Leakage, as_one_vector, joint_log_charge, shape_of
+from holdfast.mechanisms.leakage import Leakage, as_one_vector
 from holdfast.mechanisms.mechanism import Offer, Wish, charged
 from holdfast.mechanisms.terms import Account, Terms
+from holdfast.mechanisms.vector_release import joint_log_charge, shape_of
 from holdfast.question.columns import Schema
+from holdfast.question.declaring import sub_gaussian
 from holdfast.question.expression import ColumnType
 from holdfast.statistics.bind import Question, bind
 from holdfast.statistics.entry import Call, Table
@@ -62,8 +64,10 @@ def offers_of(
     account: Account,
     by: Leakage = BOUNDED,
     tolerance: float = 0.1,
+    whole: str | None = None,
 ) -> list[Offer]:
-    return by.offer(terms, account, [Wish(each, tolerance) for each in questions])
+    wishes = [Wish(each, tolerance, vector=whole) for each in questions]
+    return by.offer(terms, account, wishes)
 
 
 def apart(
@@ -196,12 +200,91 @@ def test_no_sum_over_cells_is_above_the_charge(scale: int, radius: float) -> Non
     assert 0.0 < math.log(total) <= bound
 
 
+@pytest.mark.parametrize("by", [BOUNDED, GAUSSIAN, BY_LAPLACE], ids=lambda each: each.name)
+@pytest.mark.parametrize("questions", [vector(60), l1_vector(60), bins(60)], ids=["l2", "l1", "no"])
+def test_the_coordinates_of_one_question_divide_its_share(
+    by: Leakage, questions: list[Statistic]
+) -> None:
+    """Every level that is given out together: at most one share of a hundred."""
+    account = charged(leaked(1.0), offers_of(vector(2), TERMS, Account(), whole="v"), [0.1, 0.1])
+    assert (account.asked, account.looks) == (1, 2)
+    terms = independent(50_000, tolerance=0.1, questions=100)
+    offers = offers_of(questions, terms, account, by, whole="w")
+    assert [offer.number for offer in offers] == list(range(3, 63))
+    assert [offer.coordinate for offer in offers] == list(range(1, 61))
+    share = math.fsum(math.exp(offer.log_share or 0.0) for offer in offers)
+    assert 0.999 * 0.05 / 100 < share <= 0.05 / 100
+    levels = [math.exp(offer.log_p or 0.0) for offer in offers]
+    ball = math.exp((offers[0].extra or {}).get("log_p", -math.inf))
+    tail = share * by.tail
+    assert math.fsum(levels) * math.exp(account.nats) + ball * math.exp(account.nats) + tail <= (
+        share * (1 + 1e-9)
+    )
+    after = charged(account, offers, [offer.worst_charge for offer in offers])
+    assert (after.asked, after.looks) == (2, 62)
+    spent = math.exp(after.leakage.log_beta_spent) - math.exp(account.leakage.log_beta_spent)
+    assert spent == pytest.approx(share)
+    assert Account.from_dict(after.to_dict()) == after
+
+
+def test_two_vectors_and_a_question_in_one_batch() -> None:
+    both = [(each, "v") for each in vector(3)] + [(each, "w") for each in l1_vector(40)]
+    wishes = [Wish(each, 0.1, vector=whole) for each, whole in [*both, (bins(1)[0], None)]]
+    offers = BOUNDED.offer(TERMS, Account(), wishes)
+    assert [offer.coordinate for offer in offers] == [1, 2, 3, *range(1, 41), None]
+    own = [
+        BOUNDED.offer(TERMS, Account(), some) for some in (wishes[:3], wishes[3:43], wishes[43:])
+    ]
+    assert [(each.grid, each.radius, each.extra) for each in offers] == [
+        (each.grid, each.radius, each.extra) for some in own for each in some
+    ]
+    assert charged(Account(), offers, [0.0] * 44).asked == 3
+
+
 def test_a_half_width_that_half_the_level_cannot_give_is_asked_apart() -> None:
     terms = independent(5_000, questions=100)
     wishes = [Wish(each, 0.0302) for each in vector(60)[:9]]
     apart = BOUNDED.offer(terms, Account(), wishes)
     narrow = [replace(offer, tolerance=0.0289) for offer in apart]
     assert as_one_vector(BOUNDED.law, terms, Account(), wishes, narrow) == []
+
+
+@cache
+def scaled(d: int) -> list[Statistic]:
+    return [read(Call("avg", (value,), scale=sub_gaussian(0.5))) for value in VALUES[:d]]
+
+
+def scaled_offers(
+    d: int, terms: Terms, account: Account, by: Leakage = BOUNDED, norm: str = "l2"
+) -> list[Offer]:
+    """As a vector whose values have the scale 1/2, as values between 0 and 1 have at most."""
+    whole = f"vector_mean({norm}, sigma = 0.5, {', '.join(NAMES[:d])})"
+    t = terms.half_width
+    wishes = [Wish(each, t * each.unit(terms.rows), vector=whole) for each in scaled(d)]
+    return by.offer(terms, account, wishes)
+
+
+@pytest.mark.parametrize("by", [BOUNDED, GAUSSIAN, BY_LAPLACE], ids=lambda each: each.name)
+def test_a_vector_of_a_declared_scale_costs_less_than_its_coordinates(by: Leakage) -> None:
+    """By the ball of its norm; "linf" says nothing of one, and neither do rows that depend."""
+    terms = independent(3_000 if by is BOUNDED else 50_000, tolerance=0.1, questions=100)
+    norm = "l1" if by is BY_LAPLACE else "l2"
+    offers = scaled_offers(60, terms, Account(), by, norm)
+    box = scaled_offers(60, terms, Account(), by, "linf")
+    costs = [math.fsum(offer.worst_charge for offer in each) for each in (offers, box)]
+    assert costs[0] < 0.95 * costs[1]
+    assert [(each.extra or {})["vector"] for each in offers] == [60] * 60
+    assert all("vector" not in (each.extra or {}) for each in box)
+    assert {each.tolerance for each in offers} == {each.tolerance for each in box}
+    width = scaled(1)[0].high - scaled(1)[0].low
+    extra = offers[0].extra or {}
+    t = -extra["log_p"]
+    ball = math.sqrt(60 + 2 * math.sqrt(60 * t) + 2 * t) / 2
+    if norm == "l1":
+        ball = math.sqrt(2 * (60 * math.log(2) + t)) / 2
+    assert extra["radius"] * width == pytest.approx(ball / math.sqrt(terms.rows), rel=0.05)
+    dependent = replace(terms, sampling=m_dependent(2))
+    assert all("vector" not in (o.extra or {}) for o in scaled_offers(60, dependent, Account(), by))
 
 
 # Rows are vectors of signs over sqrt(d), of length 1; the truth of every coordinate is 0. An
@@ -246,3 +329,29 @@ def test_so_is_what_a_vector_with_laplace_noise_told() -> None:
     after = charged(Account(), offers, charges)
     assert not too_many(turned(grid.scale, float(grid.cells), after, norm=1), 0.05 / (D + 1))
     assert too_many(turned(0, 1.0, Account(), norm=1), 0.05 / (D + 1))
+
+
+def test_so_is_what_a_vector_of_a_declared_scale_told() -> None:
+    """Normal rows, which nothing bounds, turned to the side that answers with normal noise say."""
+    terms = independent(ROWS, tolerance=0.49, questions=2)
+    offers = scaled_offers(D, terms, Account(), GAUSSIAN)
+    assert (offers[0].extra or {})["vector"] == D
+    width = scaled(1)[0].high - scaled(1)[0].low
+
+    def wrong(scale: float, account: Account) -> list[bool]:
+        (last,) = BOUNDED.offer(terms, account, [Wish(read("avg(x0 > 0)"), 0.49)])
+        _, radius = last.statement
+        rng, misses = np.random.default_rng(20_28), []
+        for _ in range(TRIALS):
+            rows = rng.normal(0, 0.5, (ROWS, D))
+            answers = rows.mean(axis=0) / width + scale * rng.normal(size=D)
+            agreeing = np.mean(rows @ np.where(answers > 0, 1, -1) > 0)
+            misses.append(bool(abs(agreeing - 0.5) > radius))
+        return misses
+
+    grid = offers[0].own_grid
+    after = charged(Account(), offers, [offer.worst_charge for offer in offers])
+    assert after.asked == 1
+    assert not too_many(wrong(grid.scale / float(grid.cells), after), 0.05 / 2)
+    # The twin: no noise, and nothing counted.
+    assert too_many(wrong(0.0, Account()), 0.05 / 2)

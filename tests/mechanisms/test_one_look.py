@@ -20,7 +20,7 @@ from holdfast.ledger.audit import audit
 from holdfast.mechanisms.exact import EXACT, Exact
 from holdfast.mechanisms.mechanism import Offer, Release, Wish
 from holdfast.mechanisms.one_look import ONE_LOOK, OneLook
-from holdfast.mechanisms.terms import Account, Terms
+from holdfast.mechanisms.terms import Account, QuestionPart, Terms
 from holdfast.question.row import GRID, GRID_ERROR
 from holdfast.theory.base.concentration import BoundedMean
 from tests.holdout.tables import BOUNDS, opened, table, untouchable, watch
@@ -161,6 +161,15 @@ def test_without_a_number_it_is_a_look_at_one_question() -> None:
     assert release.value == 0.25
     with pytest.raises(BudgetExhausted, match=r"requested 2 .* Declare questions=2"):
         LOOK.offer(terms, Account(), [Wish(CONDITION, 0.3)] * 2)
+
+
+def test_so_many_questions_of_two_parts_have_the_declared_half_width() -> None:
+    """By hand: 2k events at beta/2k each, with Hoeffding's half-width."""
+    n, part = 400, QuestionPart(BoundedMean(400))
+    widths = [math.sqrt(math.log(2 * 2 * k / 0.05) / (2 * n)) for k in (3, 4)]
+    terms = independent(n, tolerance=sum(widths) / 2, questions=20)
+    assert LOOK.questions_left(terms, Account(), [[part, part]]) == 3
+    assert LOOK.questions_left(replace(terms, questions=5), Account(), [[part, part]]) == 2
 
 
 @pytest.mark.parametrize("size", [1, 4])

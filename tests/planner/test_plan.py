@@ -12,10 +12,10 @@ import holdfast
 from holdfast.data.design import NO_DESIGN
 from holdfast.data.sampling import Independent
 from holdfast.errors import HoldfastError, InvalidArgument, ToleranceTooTight
-from holdfast.mechanisms.auto import choose
-from holdfast.mechanisms.catalogue import CATALOGUE, methods
+from holdfast.mechanisms.catalogue import CATALOGUE, choose, methods
 from holdfast.mechanisms.terms import Declarations, Describing
 from holdfast.papers.theorems.accuracy import literal_accuracy
+from holdfast.papers.theorems.median_parameters import log_public_tree, median_mechanism_width
 from holdfast.planner.plan import best_of
 from holdfast.planner.table import show
 from holdfast.theory.base.concentration import BoundedMean, SubGaussian
@@ -62,7 +62,8 @@ COUNTS: dict[str, dict[int, tuple[float, float]]] = {
 
 
 def test_a_mechanism_has_one_name_in_planner_and_catalogue() -> None:
-    assert {name for name, method in METHODS.items() if method.kind != "reference"} <= {*CATALOGUE}
+    own = {name for name, each in METHODS.items() if each.kind not in ("reference", "domain")}
+    assert own <= {*CATALOGUE}
 
 
 @pytest.mark.parametrize(("rows", "questions"), WIDTHS)
@@ -440,3 +441,32 @@ def test_what_is_wider_than_the_range_is_a_number_with_its_reason() -> None:
         assert all(number != "-" or note for _, number, note in each.cells())
     one = literal_accuracy(1, LOG_05, BoundedMean(2_000)).half_width
     assert asked["Bassily & Freund, Laplace (published)"].note == f"not one: +-{show(one)}"
+
+
+@pytest.mark.parametrize("values", [16, 256])
+def test_theorem_2_of_the_lecture_is_a_row_of_independent_rows(values: int) -> None:
+    name = f"Median mechanism, {values} values"
+    row = holdfast.plan(rows=60_000, questions=40)[name]
+    width = median_mechanism_width(60_000, 40, values, LOG_05)
+    assert (row.kind, row.note) == ("domain", "questions over so few values alone")
+    assert row.half_width == pytest.approx(width)
+    few = holdfast.plan(rows=200, questions=100)[name]
+    assert few.beyond is not None
+    assert few.half_width is None
+    assert few.note == "questions over so few values alone; wider than the range"
+    assert few.beyond > 0.5
+    dependent = holdfast.plan(rows=60_000, questions=40, sampling=holdfast.m_dependent(3))[name]
+    assert (dependent.possible, dependent.note) == (False, "needs independent rows")
+    most = holdfast.plan(rows=10**15, questions=10**12)[name].half_width
+    assert most is not None
+    assert most < 0.01  # and in a time that does not grow with the number of mistakes
+
+
+@pytest.mark.parametrize("m", [30, 900, 1_500, 2_000])
+@pytest.mark.parametrize("cells", [1, 5, 50])
+def test_a_public_tree_that_is_not_summed_is_bounded(m: int, cells: int) -> None:
+    exact = log_public_tree(2_000, m, cells)
+    bound = log_public_tree(2_000, m, cells, summed=0)
+    assert exact * (1 - 1e-10) <= bound
+    if m < 1_000:
+        assert bound <= 1.02 * exact + math.log(m + 1)

@@ -107,6 +107,8 @@ def test_questions_an_error_a_refusal_and_a_token(
         page.click("text=Make a token")
         token = page.inner_text(".found")
         assert fits()
+        regions = "[...document.querySelectorAll('.scroll')]"
+        assert page.evaluate(f"{regions}.every(each => each.scrollWidth <= each.clientWidth)")
         page.click("[aria-label='Revoke the token of bob']")
         assert "revoked" in page.inner_text("tr.gone")
         page.click("text=Sign out")

@@ -147,19 +147,25 @@ def test_a_failure_is_logged_with_its_frames(
 
 def test_logs_go_to_standard_error(capfd: pytest.CaptureFixture[str]) -> None:
     """As `serve` does it, in a process where nothing else listens to the loggers."""
-    before = {name: logging.getLogger(name) for name in ("holdfast", "uvicorn")}
+    before = {name: logging.getLogger(name) for name in ("", "holdfast", "uvicorn")}
     kept = {name: (each.handlers, each.propagate, each.level) for name, each in before.items()}
     try:
         start_logging("warning", "json")
         logging.getLogger("holdfast.access").info("not at this level")
         logging.getLogger("uvicorn.error").warning("of the server")
         log_failure(logging.getLogger("holdfast.service"), "here", ValueError("hidden"))
+        logging.basicConfig(format="as a library likes it")
+        logging.getLogger("python_multipart").warning("of a library")
     finally:
         for name, each in before.items():
             each.handlers, each.propagate = kept[name][:2]
             each.setLevel(kept[name][2])
     lines = [json.loads(line) for line in capfd.readouterr().err.splitlines()]
-    assert [line["message"] for line in lines] == ["of the server", "here: ValueError"]
+    assert [line["message"] for line in lines] == [
+        "of the server",
+        "here: ValueError",
+        "of a library",
+    ]
     with pytest.raises(InvalidArgument, match="log_level"):
         Settings(log_level="loud")  # type: ignore[arg-type]
 

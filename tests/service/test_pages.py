@@ -87,7 +87,7 @@ def test_the_workbench_says_what_it_costs_and_then_answers(
 ) -> None:
     written = len(entries(service))
     preview = asked(ada, LATE, do="preview")
-    assert "no budget" in preview
+    assert "text question, no limit" in preview
     assert len(entries(service)) == written
     form = form_of(ada, question=LATE, do="ask", why="a baseline")
     first, again = (ada.post(f"{DATA}/ask", data=form).text for _ in range(2))

@@ -22,6 +22,7 @@ from holdfast.data.files import FileSample
 from holdfast.errors import InvalidQuestion
 from holdfast.holdout.answer import Answer
 from holdfast.holdout.holdout import Holdout
+from holdfast.holdout.open import open as open_holdout
 from holdfast.ledger.audit import audit
 from holdfast.ledger.store import Store
 from holdfast.service.access import Caller
@@ -104,6 +105,37 @@ def test_a_request_takes_no_thread_but_that_of_its_data_set(
         assert client.post(f"{TABLE}/{verb}", json=body, headers=ada).status_code == 200
     assert client.get(f"{TABLE}/budget", headers=ada).status_code == 200
     assert turns == []
+
+
+def test_what_is_free_takes_no_thread_while_the_ledger_is_as_it_was(
+    service: Service, client: TestClient, ada: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Until somebody writes, here or in another process."""
+    read, reads = Served.read, 0
+
+    async def counted(served: Served, use: Any) -> Any:
+        nonlocal reads
+        reads += 1
+        return await read(served, use)
+
+    monkeypatch.setattr(Served, "read", counted)
+    path = service.folder.ledger("flights")
+    rows = service.folder.path.parent / "canaryfolder" / "flights.parquet"
+
+    def told() -> tuple[int, int]:
+        nonlocal reads
+        reads = 0
+        budget = client.get(f"{TABLE}/budget", headers=ada).json()
+        assert client.get(f"{TABLE}/ledger?limit=1", headers=ada).status_code == 200
+        return budget["described"], reads
+
+    before = [told(), told()]
+    with open_holdout(rows, ledger=path) as other:
+        other.ask("avg(x > 7)")
+    after = [told(), told()]
+    (asked, _), _ = before
+    assert before == [(asked, 2), (asked, 0)]
+    assert after == [(asked + 1, 2), (asked + 1, 0)]
 
 
 @contextmanager

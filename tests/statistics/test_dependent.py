@@ -15,7 +15,7 @@ from holdfast.data.polars import PolarsSample
 from holdfast.data.sampling import Independent, Sampling, clustered, declared, m_dependent
 from holdfast.ledger.audit import audit
 from holdfast.mechanisms.described import DESCRIBED
-from holdfast.mechanisms.mechanism import Wish
+from holdfast.mechanisms.mechanism import Release, Wish
 from holdfast.mechanisms.terms import RULES, Account
 from holdfast.question.columns import Schema
 from holdfast.statistics.bits import Prior
@@ -61,13 +61,18 @@ def ruled(
 
 
 def through_the_door(question: DescribedQuestion, frame: pl.DataFrame) -> Interval:
+    """The interval that the mechanism tells."""
+    return released(question, frame).interval
+
+
+def released(question: DescribedQuestion, frame: pl.DataFrame) -> Release:
     """What the mechanism tells: an offer, symbols, and what they stand for."""
     terms = independent(frame.height)
     (offer,) = DESCRIBED.offer(terms, Account(), [Wish(question, 0.5)])
     sample = PolarsSample(frame)
     (symbol,) = DESCRIBED.respond(terms, [offer], [question], sample, noise_of(b"shared"))
     (release,) = DESCRIBED.settle([offer], [symbol])
-    return release.interval
+    return release
 
 
 def worlds(trials: int) -> list[pl.DataFrame]:
@@ -121,6 +126,7 @@ def test_groups_of_units_are_told_apart_at_half_of_the_level() -> None:
     (frame,) = worlds(1)
     asked = ruled(CONTRAST, frame, DEPENDENT["units of at most 9"], -8.0, generation=3)
     told = through_the_door(asked, frame)
+    assert released(asked, frame).rows == (frame.height, frame.height)  # those of both groups
     ends = []
     for drug in (True, False):
         by_child = frame.filter(pl.col("drug") == drug).group_by("child").agg(pl.col("ill").sum())

@@ -18,6 +18,7 @@ from holdfast.statistics.description import described
 from holdfast.statistics.entry import Table
 from holdfast.statistics.rule import UNKNOWN
 from holdfast.statistics.whole import Kendall
+from holdfast.theory.base.concentration import TwoSampleU
 from tests.data.engines import duckdb_connection
 from tests.statistics.asking import ground_on, question_on, symbols_of, told
 from tests.theory.coverage import too_many
@@ -93,6 +94,9 @@ def test_where_it_has_no_theorem_it_is_refused() -> None:
         assert isinstance(question, Kendall)
         with pytest.raises(InvalidQuestion, match="both numbers"):
             question.concentration(100, Independent())
+    whole = bind(TEXT, Table(Schema(TYPES)))
+    assert isinstance(whole, Kendall)
+    assert whole.concentration(101, Independent()) == TwoSampleU(50, 51)  # two halves of odd rows
     frame = drawn(np.random.default_rng(4), 40)
     dependent = ground_on(PolarsSample(frame), sampling=m_dependent(1))
     assert described(dependent.prior.read(TEXT), dependent) is None

@@ -59,6 +59,7 @@ def test_it_is_one_line_that_follows_from_its_parts(holdout: Holdout) -> None:
     assert " · 4,000 rows · all answers together 95 % sure · declare" in str(answer)
     assert [line.question for line in holdout.ledger] == [answer.question]
     assert len(holdout.ledger.to_dicts(parts=True)) == 3
+    assert len(holdout.ledger.to_dicts()) == 1  # a line, and not what it is made of
     assert "follows from 2 looks" in holdout.explain()
     assert "2 looks asked for it" in holdout.certificate().to_html()
 

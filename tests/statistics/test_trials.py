@@ -16,6 +16,7 @@ from holdfast.data.polars import PolarsSample
 from holdfast.data.randomised import Drawing, randomised_of
 from holdfast.data.sample import Sample
 from holdfast.data.sampling import Independent
+from holdfast.errors import InvalidArgument
 from holdfast.ledger.audit import audit
 from holdfast.mechanisms.described import DESCRIBED
 from holdfast.mechanisms.mechanism import Release, Wish
@@ -196,6 +197,48 @@ def test_a_trial_from_end_to_end(tmp_path: Path, how: str | None) -> None:
         holdfast.open(frame, ledger=path, randomised="coins"),
     ):
         pass
+
+
+@pytest.mark.parametrize(
+    ("arms", "first"),
+    [
+        (("control", "treated"), "arm = 'treated'"),
+        (("placebo", "drug"), "arm = 'drug'"),
+        (("A1", "A2"), "arm = 'A2'"),
+        ((0, 1), "arm = 1"),
+        ((False, True), "where arm,"),
+    ],
+)
+def test_the_two_arms_of_a_declared_trial_need_no_schema(
+    tmp_path: Path, arms: tuple[Any, Any], first: str
+) -> None:
+    drug = np.arange(400) % 2 == 1
+    arm = [arms[int(each)] for each in drug]
+    frame = pl.DataFrame({"arm": arm, "well": np.arange(400) < 200, "dose": np.arange(400) % 3})
+    said: dict[str, Any] = {"randomised": "coins", "arm": "arm", "planned": ["effect(well, arm)"]}
+    more: list[dict[str, Any]] = [{}, {}, {"schema": {"dose": (0, 2)}}]
+    with holdfast.open(frame, ledger=tmp_path / "t.ledger", schema={"dose": (0, 2)}, **said) as t:
+        answer = t.ask("effect(well, arm)")
+        assert first in answer.name.split(", avg")[0] + ","
+        assert "average effect in these rows" in str(answer)
+        assert answer.recorded.planned
+        assert t.ask("avg(well)", by="arm").table.height == 2
+    for again in more:  # who leaves the arms out says the same
+        with holdfast.open(frame, ledger=tmp_path / "t.ledger", **said, **again) as opened:
+            assert opened.ask("effect(well, arm)").repeated
+    assert all(finding.fine for finding in audit(tmp_path / "t.ledger"))
+
+
+def test_declared_values_that_leave_out_an_arm_are_refused(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"arm": ["drug", "placebo"] * 50, "well": [True, False] * 50})
+    with pytest.raises(InvalidArgument, match="the arms of the trial are 'drug' or 'placebo'"):
+        holdfast.open(
+            frame,
+            ledger=tmp_path / "t.ledger",
+            randomised="coins",
+            arm="arm",
+            schema={"arm": {"values": ["drug", "control"]}},
+        )
 
 
 def test_what_is_chosen_by_the_arm_or_may_be_missing_is_no_randomised_comparison() -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import polars as pl
@@ -19,7 +20,7 @@ from holdfast.question.columns import Schema
 from holdfast.question.expression import ColumnType
 from holdfast.statistics.bind import bind
 from holdfast.statistics.entry import Table
-from holdfast.statistics.vectors import Coordinate
+from holdfast.statistics.vectors import Coordinate, Norm
 from tests.seam import transcript_of
 
 N = 400
@@ -117,8 +118,97 @@ def test_one_call_one_entry_intervals_together_and_repeated(tmp_path: Path) -> N
         again = holdout.ask(asked_for)
         assert {answer.status for _, answer in again} == {"repeated"}
         assert transcript_of(holdout).count == 3
-        assert holdout.cost("vector_mean(l2, 2, x, y, z)").to_dict()["questions"] == 3
+        assert holdout.cost("vector_mean(l2, 2, x, y, z)").to_dict()["questions"] == 1
     assert all(finding.fine for finding in audit(tmp_path / "t.ledger"))
+
+
+@pytest.mark.parametrize("mechanism", ["bounded noise", "typical laplace", "typical gaussian"])
+def test_a_vector_is_one_question_of_those_declared(tmp_path: Path, mechanism: str) -> None:
+    """So many vectors are answered as are said to be left; a plain question goes on from them."""
+    table = pl.DataFrame(RNG.uniform(-1, 1, (20_000, 3)), schema=["x", "y", "z"])
+    said = {"mechanism": mechanism, "questions": 6, "tolerance": 0.1}
+    with opened(tmp_path, table, **said) as holdout:
+        for place, norm in enumerate(get_args(Norm), start=1):
+            vector = holdfast.vector_mean(["x", "y", "z"], norm=norm, bound=1)
+            cost = holdout.cost(vector)
+            assert cost.question == f"vector_mean({norm}, 1, x, y, z)"
+            assert (cost.questions, cost.half_width) == (1, 0.2)
+            found = holdout.ask(vector)
+            assert all(0.0 in answer.interval for _, answer in found)
+            assert holdout.budget.asked == place
+            assert found["x"].left.questions_left == cost.left - 1 == 6 - place
+        assert holdout.ask("avg(x > 0)").left.questions_left == 2
+        for bound in (2, 3):
+            found = holdout.ask(holdfast.vector_mean(["x", "y"], bound=bound))
+            assert found["x"].left.questions_left == 3 - bound
+        with pytest.raises(holdfast.errors.BudgetExhausted, match="remaining 0 of the 6 declared"):
+            holdout.ask(holdfast.vector_mean(["x", "y"], bound=4))
+        numbers = [look.look for look in transcript_of(holdout).answers]
+        assert numbers == list(range(1, 3 * 3 + 1 + 2 * 2 + 1))
+        assert transcript_of(holdout).account.leakage.log_beta_spent <= math.log(0.05)
+    assert all(finding.fine for finding in audit(tmp_path / "t.ledger"))
+
+
+@pytest.mark.parametrize("norm", get_args(Norm))
+@pytest.mark.parametrize("mechanism", ["bounded noise", "typical laplace", "typical gaussian"])
+def test_a_vector_of_a_declared_scale_has_no_bound(
+    tmp_path: Path, mechanism: str, norm: Norm
+) -> None:
+    table = pl.DataFrame(RNG.normal(3.0, 0.2, (20_000, 3)), schema=["x", "y", "z"])
+    vector = holdfast.vector_mean(["x", "y", "z"], norm=norm, sigma=0.4)
+    with opened(tmp_path, table, mechanism=mechanism, questions=4, tolerance=0.1) as holdout:
+        cost = holdout.cost(vector)
+        assert cost.question == f"vector_mean({norm}, sigma = 0.4, x, y, z)"
+        assert (cost.questions, cost.unbounded) == (1, True)
+        assert cost.half_width == pytest.approx(0.1 * 2 * 0.4)
+        found = holdout.ask(vector)
+        assert all(3.0 in answer.interval for _, answer in found)
+        assert found["y"].question == "avg(y, sigma = 0.4)"
+        assert "repeated" in str(holdout.ask(cost.question))
+        assert (holdout.budget.asked, found["x"].left.questions_left) == (1, cost.left - 1)
+    assert all(finding.fine for finding in audit(tmp_path / "t.ledger"))
+
+
+@pytest.mark.parametrize("how", [{}, {"bound": 1, "sigma": 1}])
+def test_a_vector_has_a_bound_or_a_scale(how: dict[str, Any]) -> None:
+    with pytest.raises(InvalidArgument, match="give one of them"):
+        holdfast.vector_mean(["x", "y"], **how)
+
+
+def test_what_a_vector_leaves_is_answered(tmp_path: Path) -> None:
+    """Where the nats end before the number does: at least as many vectors as were said."""
+    with opened(tmp_path, tolerance=0.3, questions=100) as holdout:
+        said, answered = holdout.cost("vector_mean(l2, 1, x, y, z)").left, 0
+        with suppress(holdfast.errors.BudgetExhausted):
+            for bound in range(1, 100):
+                holdout.ask(holdfast.vector_mean(["x", "y", "z"], bound=bound))
+                answered += 1
+        assert 1 < said <= answered <= said + 1
+
+
+def test_where_rows_or_noise_have_no_theorem_of_vectors_it_is_one_question_too(
+    tmp_path: Path,
+) -> None:
+    """Rows that depend on each other: coordinates by themselves, on the share of one question.
+
+    With a declared eta each is a step of its own, and with Theorem T an answer of its own.
+    """
+    vector = holdfast.vector_mean(["x", "y"], bound=1)
+    counts: dict[str, tuple[int, int, int]] = {}
+    for name, how in {
+        "dependent": {"sampling": holdfast.m_dependent(1), "questions": 5, "tolerance": 0.4},
+        "eta": {"mechanism": "typical laplace", "options": {"eta": 5.0}, "questions": 5},
+        "gaussian": {"mechanism": "gaussian", "questions": 5},
+    }.items():
+        table = TABLE.with_columns(x=pl.col("x") + len(counts))
+        said = {"tolerance": None, **how}
+        (folder := tmp_path / name).mkdir()
+        with opened(folder, table, **said) as holdout:
+            cost = holdout.cost(vector)
+            left = holdout.ask(vector)["x"].left.questions_left
+            counts[name] = cost.questions, holdout.budget.asked, left
+        assert all(finding.fine for finding in audit(folder / "t.ledger"))
+    assert counts == {"dependent": (1, 1, 4), "eta": (2, 2, 1), "gaussian": (2, 2, 1)}
 
 
 @pytest.mark.parametrize(
@@ -127,6 +217,8 @@ def test_one_call_one_entry_intervals_together_and_repeated(tmp_path: Path) -> N
         ("vector_mean(l2, 0, x, y)", "bound"),
         ("vector_mean(l2, -1, x, y)", "bound"),
         ("vector_mean(l2, x, y)", "bound"),
+        ("vector_mean(l2, sigma = 0, x, y)", "sigma"),
+        ("vector_mean(l2, sigma = x, y)", "sigma"),
         ("vector_mean(l7, 1, x, y)", "norm"),
         ("coordinate_l1(3, 1, x, y)", "no coordinate 3"),
         ("vector_mean(l2, 1)", "has 0"),

@@ -25,6 +25,7 @@ from holdfast.theory.base.concentration import (
     SubExponential,
     SubGaussian,
 )
+from holdfast.theory.base.dependence import PooledUnits
 from holdfast.theory.base.gamma import CatoniMean, MedianOfMeans, PolynomialTail, SubWeibull
 from holdfast.theory.base.intervals import (
     Interval,
@@ -33,7 +34,6 @@ from holdfast.theory.base.intervals import (
     log_binomial_cdf,
     two_sided_unlike_level,
 )
-from holdfast.theory.base.random_sizes import PooledUnits
 from holdfast.theory.base.safeside import largest_true, smallest_true
 from holdfast.theory.base.theorem import registry
 from holdfast.theory.base.unbounded import (

@@ -65,6 +65,16 @@ def test_probabilities_stand_for_their_logarithms() -> None:
     assert levels.value == REGISTRY["leakage_log_failure"].function([1], [math.log(1e-3)])
 
 
+def test_lists_and_records_are_lists_and_records_in_json() -> None:
+    words = ["prior=[0.5,0.5]", "forecasts=[[0.1,0.2]]", "symbols=[1]"]
+    lists = evaluated(REGISTRY["forecast_weights"], words).to_dict()
+    assert lists["arguments"] == {"prior": [0.5, 0.5], "forecasts": [[0.1, 0.2]], "symbols": [1]}
+    assert lists["value"] == [pytest.approx(0.15)]
+    words = ["n1=10", "i=3", "n2=10", "j=4", "log_p=-2"]
+    record = evaluated(REGISTRY["coin_effect_interval"], words)
+    assert record.to_dict()["value"] == {"low": record.value.low, "high": record.value.high}
+
+
 def test_a_concentration_is_asked_for_a_radius_or_a_tail() -> None:
     entry = REGISTRY["SubGaussian"]
     assert evaluated(entry, ["sigma=1"]).value == SubGaussian(1.0)

@@ -89,7 +89,7 @@ def described_nats(n: int, bits: float, beta: float) -> float:
 
 def claim_level(beta_l: float, spent: float, f: int, c: int, nats: float) -> float:
     left = claims.log_left(log(beta_l), log(spent))
-    return claims.claim_log_level(left, 1.0 - guess_and_check.surprise_prior(c, f), nats)
+    return claims.claim_log_level(left, 1.0 - claims.surprise_prior(c, f), nats)
 
 
 def development_forecast(
@@ -198,7 +198,7 @@ CALLS: dict[str, Callable[..., Any]] = {
     "nats an exact described answer costs later leakage questions": described_nats,
     "nats of c confirmations from none, default prior": claims.confirmations_log_charge,
     "default prior of a surprise after c checks, f of them surprises": lambda f, c: (
-        guess_and_check.surprise_prior(c, f)
+        claims.surprise_prior(c, f)
     ),
     "ln level of a claim (a side), default prior": claim_level,
     "mixture forecast e of gates 1..3; prior .1 .5 .2 .2, symbols shown, not shown": (

@@ -58,7 +58,7 @@ def demo(
     """
     from holdfast.holdout.charts import require_file
     from holdfast.lab.arena.comparison import Run
-    from holdfast.lab.pages.report_tables import FEATURES, ROWS, experiment_sheet, showcase
+    from holdfast.lab.pages.report import FEATURES, ROWS, experiment_sheet, showcase
 
     if chart:
         require_file(chart)  # before the trials, not after
@@ -189,7 +189,7 @@ class _WantedRun(NamedTuple):
 def _list(as_json: bool) -> None:
     from holdfast.lab.arena.experiments import EXPERIMENTS
     from holdfast.lab.attacks.roster import ATTACKS
-    from holdfast.lab.pages.report_tables import Sheet
+    from holdfast.lab.pages.report import Sheet
 
     experiments = [(kind.name, kind.description) for kind in EXPERIMENTS.values()]
     attacks = [(kind.name, kind.description) for kind in ATTACKS.values()]
@@ -204,7 +204,7 @@ def _list(as_json: bool) -> None:
 
 def _one(name: str, sizes: Sizes, wanted_run: _WantedRun, chart: str | None, as_json: bool) -> None:
     from holdfast.lab.arena.experiments import EXPERIMENTS, attacked, usual_trials
-    from holdfast.lab.pages.report_tables import experiment_sheet
+    from holdfast.lab.pages.report import experiment_sheet
 
     if chart is not None:
         from holdfast.holdout.charts import drawing_library, require_file
@@ -273,7 +273,7 @@ def _tightness(wanted_run: _WantedRun, as_json: bool) -> None:
     from dataclasses import asdict
 
     from holdfast.lab.arena.campaign import tightness as measured
-    from holdfast.lab.pages.report_tables import tightness_sheet
+    from holdfast.lab.pages.report import tightness_sheet
 
     spares = measured(run=wanted_run.run(12, "mechanisms and attacks"))
     if as_json:

@@ -40,8 +40,7 @@ def mechanisms(
 
     Each name can be given to holdfast init --mechanism; "auto" chooses one and says why.
     """
-    from holdfast.mechanisms.auto import AUTO
-    from holdfast.mechanisms.catalogue import CATALOGUE, kind_of
+    from holdfast.mechanisms.catalogue import AUTO, CATALOGUE, kind_of
 
     if name is None:
         kinds = list(CATALOGUE.values())

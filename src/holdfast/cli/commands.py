@@ -20,6 +20,7 @@ from holdfast.errors import InvalidArgument
 __all__ = [
     "Json",
     "Verbose",
+    "Whole",
     "app",
     "field",
     "indented",
@@ -45,6 +46,7 @@ _VARIABLE = "HOLDFAST_SECRET"
 _SECRET: ContextVar[str | None] = ContextVar("secret", default=None)
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+Whole = Annotated[bool, typer.Option("--all", help="Every line of a long table.")]
 Verbose = Annotated[
     bool, typer.Option("--verbose", help="With bits, number, cost, level and receipt.")
 ]

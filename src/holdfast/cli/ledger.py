@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from holdfast import require
-from holdfast.cli.commands import Json, Verbose, app, progress, read_number, show_json
+from holdfast.cli.commands import Json, Verbose, Whole, app, progress, read_number, show_json
 from holdfast.cli.elsewhere import again, anywhere, require_here, served
 from holdfast.cli.ledgers import (
     Data,
@@ -108,6 +108,7 @@ def ledger(
         str | None,
         typer.Option(metavar="FILE", help="Write the table to a .csv, .json or .parquet file."),
     ] = None,
+    whole: Whole = False,
     as_json: Json = False,
 ) -> None:
     """Everything that was asked and answered so far.
@@ -139,10 +140,10 @@ def ledger(
     if there is None:
         with looked_at(name) as transcript:
             view = view_of(transcript, budget_of(transcript).together)
-            text = explanation(transcript) if explain else view.to_text(parts=parts)
+            text = explanation(transcript) if explain else view.to_text(parts=parts, whole=whole)
     else:
         view = there.ledger
-        text = view.to_text(parts=parts)
+        text = view.to_text(parts=parts, whole=whole)
     if output is not None:
         _write(view.to_polars(parts=parts), require.file("output", output))
     if as_json:

@@ -121,6 +121,8 @@ def _counts_of_text(text: str) -> tuple[int, ...] | str:
 def sampling_of_text(text: str) -> Any:
     """`independent`, `clustered:COLUMN:LARGEST`, `clustered:COLUMN:fixed`, `m-dependent:M`, ...
 
+    `clustered:COLUMN:LARGEST:within`: differences of groups are those inside units.
+
     To plan, a number stands for the column: `clustered:LARGEST`, `clustered:SIZE:fixed`.
     """
     from holdfast.data import sampling
@@ -142,7 +144,8 @@ def sampling_of_text(text: str) -> Any:
         return by_number[kind](read_number("sampling", argument))  # type: ignore[arg-type]
     raise InvalidArgument(
         f"sampling is {text!r}; it must be independent, clustered:COLUMN:LARGEST or "
-        "clustered:COLUMN:fixed (to plan, clustered:LARGEST or clustered:SIZE:fixed), "
+        "clustered:COLUMN:fixed (to plan, clustered:LARGEST or clustered:SIZE:fixed; "
+        "clustered:COLUMN:LARGEST:within for differences of groups inside units), "
         "m-dependent:M, dependency-graph:DEGREE, markov-chain:CONTRACTION or declared:SIGMA (also "
         "a family, as a ledger writes it)."
     )
@@ -154,6 +157,10 @@ def _clustered(argument: str) -> Any:
     if argument.isdigit():
         return clustered("unit", largest=int(argument))
     name, _, sizes = argument.rpartition(":")
+    if sizes == "within":
+        name, _, sizes = name.rpartition(":")
+        if name and sizes.isdigit():
+            return clustered(name, largest=int(sizes), differences="within")
     if name and sizes.isdigit():
         return clustered(name, largest=int(sizes))
     if name.replace(".", "").isdigit() and sizes == "fixed":

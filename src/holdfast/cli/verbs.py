@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from holdfast.cli.commands import Json, Verbose, app, read_number, show_json
+from holdfast.cli.commands import Json, Verbose, Whole, app, read_number, show_json
 from holdfast.cli.elsewhere import (
     accepted_cost,
     again,
@@ -85,6 +85,7 @@ def ask(
     data: Data = None,
     table: TableName = None,
     verbose: Verbose = False,
+    whole: Whole = False,
     as_json: Json = False,
     **options: Any,
 ) -> None:
@@ -92,11 +93,13 @@ def ask(
     worded = _worded(question, by, options)
     _require_sent(options, {"--train": train, "--guesser": guesser})
     if dry_run:
-        _show_cost(served(name) or resumed(name, train, guesser), worded, as_json, options)
+        _show_cost(
+            served(name) or resumed(name, train, guesser), worded, as_json, options, verbose=verbose
+        )
         return
     holdout = with_rows(name, data, table, train, guesser)
     reply = holdout.ask(worded, **options, **accepted_cost(accept_cost))
-    _show(name, reply, as_json, verbose)
+    _show(name, reply, as_json, verbose, whole=whole)
     _end_as_judged(reply)
 
 
@@ -118,6 +121,7 @@ def check(
     data: Data = None,
     table: TableName = None,
     verbose: Verbose = False,
+    whole: Whole = False,
     as_json: Json = False,
     **options: Any,
 ) -> None:
@@ -136,11 +140,11 @@ def check(
     options["guess"] = read_number("guess", guess) if guess_from is None else guess_from
     _require_sent(options, {"--guess-from": guess_from})
     if dry_run:
-        _show_cost(served(name) or resumed(name), worded, as_json, options)
+        _show_cost(served(name) or resumed(name), worded, as_json, options, verbose=verbose)
         return
     accepted = accepted_cost(accept_cost)
     reply = with_rows(name, data, table).check(worded, **options, **accepted)
-    _show(name, reply, as_json, verbose)
+    _show(name, reply, as_json, verbose, whole=whole)
     _end_as_judged(reply)
 
 
@@ -282,7 +286,8 @@ def gate(
         raise InvalidArgument("gate takes one of --at-least and --at-most, such as --at-least 0.")
     _require_sent(options, {})
     if dry_run:
-        _show_cost(served(name) or resumed(name), worded, as_json, options, gate=True)
+        there = served(name) or resumed(name)
+        _show_cost(there, worded, as_json, options, verbose=verbose, gate=True)
         return
     answer = with_rows(name, data, table).gate(worded, **options)
     _show(name, answer, as_json, verbose)
@@ -305,24 +310,41 @@ def _require_sent(options: dict[str, Any], files: dict[str, object]) -> None:
 
 
 def _show_cost(
-    holdout: Any, worded: Any, as_json: bool, options: dict[str, Any], **claim: Any
+    holdout: Any,
+    worded: Any,
+    as_json: bool,
+    options: dict[str, Any],
+    *,
+    verbose: bool,
+    **claim: Any,
 ) -> None:
     priced = {name: value for name, value in options.items() if name in _PRICED}
     cost = holdout.cost(worded, **priced, **claim)
     if as_json:
         show_json(cost.to_dict())
         return
-    typer.echo(f"{cost}\n  now {holdout.budget.remaining}")
+    details = f"\n  {cost.details}" if verbose else ""
+    typer.echo(f"{cost}{details}\n  now {holdout.budget.remaining}")
     typer.echo("\nNext: the same without --dry-run, to ask it.")
 
 
-def _show(name: str, reply: Answer | Groups | Distribution, as_json: bool, verbose: bool) -> None:
+def _show(
+    name: str,
+    reply: Answer | Groups | Distribution,
+    as_json: bool,
+    verbose: bool,
+    *,
+    whole: bool = False,
+) -> None:
     from holdfast.holdout.answer import Answer
 
     if as_json:
         show_json(reply.to_dict() if isinstance(reply, Answer) else reply.to_dicts())
         return
-    typer.echo(f"{reply.name}\n  {reply}" if isinstance(reply, Answer) else str(reply))
+    if isinstance(reply, Answer):
+        typer.echo(f"{reply.name}\n  {reply}")
+    else:
+        typer.echo(reply.to_text(whole=whole))
     _show_details(reply, verbose)
     typer.echo(f"\nNext: holdfast budget {again(name)}")
 

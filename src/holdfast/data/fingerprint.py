@@ -229,6 +229,8 @@ if TYPE_CHECKING:
 _NUMBERS = (ColumnType.BOOLEAN, ColumnType.INTEGER, ColumnType.FLOAT)
 _LEAST_BITS = 40.0  # of what must agree by chance, for two columns to be the same in vain
 _MOST_NAMES = 3  # columns
+_MOST_KEPT = 2048  # rows of a table, by which it is known in a larger one
+_MOST_EQUAL = 0.999  # the part of these that must differ: else equal rows may be others' rows
 
 
 class ColumnDigests:
@@ -243,6 +245,8 @@ class ColumnDigests:
         self._rows = 0
         self._sums: Counter[tuple[str, str]] = Counter()
         self._wanted: list[tuple[str, str]] | None = None  # a column and the names beside it
+        self._names: list[str] = []
+        self._least: NDArray[np.uint64] | None = None  # words of whole rows, the least of them
 
     def add(self, frame: pl.DataFrame, cells: ColumnWords) -> None:
         """A batch of rows, and the words of their cells."""
@@ -258,6 +262,10 @@ class ColumnDigests:
         if self._wanted is None:
             self._wanted = self._informative(frame, words)
         self._rows += frame.height
+        own = {name: each for name, each in cells.items() if name not in self._names}
+        rows = mixed(_mixed_rows(own, self._types, frame.height)[0] ^ np.uint64(_LANES[1]))
+        before = [] if self._least is None else [self._least]
+        self._least = np.sort(np.concatenate([*before, rows]))[:_MOST_KEPT]
         for column, beside in self._wanted:
             mixture = mixed(words[column] + mixed(words[beside]))
             self._sums[column, beside] += int(mixture.sum())
@@ -270,6 +278,21 @@ class ColumnDigests:
             ).hexdigest()
             for (_, beside), total in self._sums.items()
         )
+
+    def rows(self) -> list[str]:
+        """Digests of single rows: of those with the least words, which are the same in any table
+        with these rows, however many others it has. None where rows are not nearly all different.
+
+        Columns of names, such as row numbers, are left out: they may be new in a table that grew.
+        """
+        import numpy as np
+
+        if self._least is None or len(self._names) == len(self._types):
+            return []
+        different = np.unique(self._least)
+        if len(different) < _MOST_EQUAL * len(self._least):
+            return []
+        return [f"{each:016x}" for each in different.tolist()]
 
     def _informative(
         self, frame: pl.DataFrame, words: Mapping[str, NDArray[np.uint64]]
@@ -288,6 +311,7 @@ class ColumnDigests:
             if _is_even(counts[name]) and not _has_fractions(frame[name], self._types[name])
         ]
         names.sort(key=lambda name: -len(counts[name]))
+        self._names = names
         wanted = [(name, "") for name in many if name not in names]
         for beside in names[:_MOST_NAMES]:
             least = _LEAST_BITS * frame.height / len(counts[beside])

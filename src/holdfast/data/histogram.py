@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from holdfast.data.sample import Sample, sources
@@ -93,12 +94,16 @@ def histograms(
     wanted = [(value, None if where is None else condition_row(where)) for value, where in asked]
     rows = {_identity(row): row for pair in wanted for row in pair if row is not None}
     counts = [np.zeros(bin_count(value), dtype=np.int64) for value, _ in wanted]
+    shifts = [bin_shift(value) for value, _ in wanted]
     totals = [0] * len(wanted)
+    scratch = np.empty(0, dtype=np.int64)  # memory that is new for each batch takes longer
     for batch in _step_batches(sample, list(rows.values())):
         steps = dict(zip(rows, batch, strict=True))
         for place, (value, condition) in enumerate(wanted):
             own, size = steps[_identity(value)], counts[place].size
-            bins = own >> bin_shift(value)
+            if scratch.size < own.size:
+                scratch = np.empty_like(own)
+            bins = np.right_shift(own, shifts[place], out=scratch[: own.size])
             if condition is not None:  # rows outside are counted too, in a bin that is dropped
                 inside = steps[_identity(condition)] == 1
                 bins, own = np.where(inside, bins, size), own * inside
@@ -153,14 +158,22 @@ def bin_count(row: RowValue) -> int:
 
 
 def _ends(row: RowValue) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    return _ends_of(bin_count(row), row.grid.top)
+
+
+@lru_cache(maxsize=4)  # of many questions about one range
+def _ends_of(count: int, top: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     import numpy as np
 
-    bins, top = np.arange(bin_count(row), dtype=np.float64), row.grid.top
+    bins = np.arange(count, dtype=np.float64)
     if top <= 1:
-        return bins, bins
-    first = bins * 2.0**_BITS
-    low, high = first - _OUTSIDE, first + (2.0**_BITS - 1.0 + _OUTSIDE)
-    return np.maximum(0.0, low / top), np.minimum(1.0, high / top)
+        low = high = bins
+    else:
+        first = bins * 2.0**_BITS
+        low = np.maximum(0.0, (first - _OUTSIDE) / top)
+        high = np.minimum(1.0, (first + (2.0**_BITS - 1.0 + _OUTSIDE)) / top)
+    low.flags.writeable = high.flags.writeable = False
+    return low, high
 
 
 # How often values occur: counted by an engine that can, or from batches of its rows.

@@ -40,11 +40,18 @@ from holdfast.data.sample import (
     row_moments,
 )
 from holdfast.errors import InvalidArgument
-from holdfast.question.expression import ColumnType, Constant, Expression, Op, ValueKind
+from holdfast.question.expression import (
+    ColumnType,
+    Constant,
+    Expression,
+    Op,
+    Operation,
+    ValueKind,
+)
 from holdfast.question.row import RowValue
 from holdfast.question.writing import WrittenRows, write_rows
 
-__all__ = ["PolarsLanguage", "PolarsSample", "coded", "in_batches", "owned", "steps_of_batches"]
+__all__ = ["PolarsLanguage", "PolarsSample", "in_batches", "owned", "steps_of_batches", "valued"]
 
 
 # Polars expressions as a language for the writer.
@@ -255,8 +262,9 @@ class PolarsSample:
         self, rows: Sequence[tuple[RowValue, Expression]]
     ) -> Iterator[list[NDArray[np.int64]]]:
         """The steps of row values, in batches."""
-        frame, codes = self._codes(rows)
-        wanted = frame.select(codes)
+        columns = sorted({column for row, _ in rows for column in row.columns})
+        self._hold(columns)
+        wanted = valued(self._table(columns), self._cleaned, rows)
         if self._in_memory:
             whole = wanted.collect(engine="in-memory", optimizations=_AS_WRITTEN)
             return steps_of_batches([whole], rows, self._n)
@@ -358,7 +366,8 @@ class PolarsSample:
         """
         columns = sorted({column for row, _ in rows for column in row.columns})
         self._hold(columns)
-        return coded(self._table(columns), self._cleaned, rows)
+        code, steps = _codes_of(tuple(rows))
+        return _staged(self._table(columns), self._cleaned, code), steps
 
     @property
     def _in_memory(self) -> bool:
@@ -392,33 +401,71 @@ def in_batches(frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:
     return frame.collect_batches(chunk_size=BATCH_ROWS, maintain_order=False, lazy=True)
 
 
-def coded(
-    table: pl.LazyFrame,
-    cleaned_column: Callable[[str], pl.Expr],
-    rows: Sequence[tuple[RowValue, Expression]],
-) -> tuple[pl.LazyFrame, list[pl.Expr]]:
-    """A frame over the columns of a table, and over it the codes of every row value."""
-    code, steps = _codes_of(tuple(rows))
+def _staged(
+    table: pl.LazyFrame, cleaned_column: Callable[[str], pl.Expr], code: WrittenRows[pl.Expr]
+) -> pl.LazyFrame:
+    """A frame over the columns of a table that has all which written row values go by."""
     frame = table.select(cleaned_column(column).alias(name) for column, name in code.names.items())
     for stage in code.stages:
         frame = frame.with_columns(value.alias(name) for name, value in stage.items())
-    return frame, steps
+    return frame
+
+
+def valued(
+    table: pl.LazyFrame,
+    cleaned_column: Callable[[str], pl.Expr],
+    rows: Sequence[tuple[RowValue, Expression]],
+) -> pl.LazyFrame:
+    """The row values over the columns of a table, clipped ones before their clip."""
+    written = write_rows([_clipped(expression)[0] for _, expression in rows], PolarsLanguage)
+    return _staged(table, cleaned_column, written).select(
+        value.fill_null(value=False if row.is_condition else row.missing).alias(f"k{place}")
+        for place, ((row, _), value) in enumerate(zip(rows, written.codes, strict=True))
+    )
+
+
+def _clipped(expression: Expression) -> tuple[Expression, tuple[float, float] | None]:
+    """What an expression clips, and where; itself where it is no clip."""
+    match expression:
+        case Operation(Op.CLIP, (inner, Constant(value=float(low)), Constant(value=float(high)))):
+            return inner, (low, high)
+    return expression, None
 
 
 def steps_of_batches(
     batches: Iterable[pl.DataFrame], rows: Sequence[tuple[RowValue, Expression]], n: int
 ) -> Iterator[list[NDArray[np.int64]]]:
-    """The steps of row values from batches of their codes, which are n rows together."""
-    for batch in complete(batches, n):
-        yield [
-            _steps(row, codes) for (row, _), codes in zip(rows, batch.get_columns(), strict=True)
-        ]
+    """The steps of row values from batches of them, which are n rows together.
+
+    Those of a batch are there until the next one. Polars would need new memory for each operation,
+    and takes six times as long for a clip.
+    """
+    steppers = [_stepper(*each) for each in rows]
+    for frame in complete(batches, n):
+        for batch in frame.iter_slices(BATCH_ROWS):
+            columns = zip(steppers, batch.get_columns(), strict=True)
+            yield [steps(column) for steps, column in columns]
 
 
-def _steps(row: RowValue, codes: pl.Series) -> NDArray[np.int64]:
+def _stepper(row: RowValue, expression: Expression) -> Callable[[pl.Series], NDArray[np.int64]]:
+    """From the values of a batch to their steps, by the operations of `_code`."""
     if row.is_condition:
-        return codes.fill_null(value=False).cast(pl.Int64).to_numpy()
-    return codes.to_numpy().view(np.int64) - row.grid.code_of_low
+        return lambda column: column.cast(pl.Int64).to_numpy()
+    grid, (_, ends) = row.grid, _clipped(expression)
+    origin, shift, code_of_low = grid.origin, grid.shift, grid.code_of_low
+    memory = np.empty(BATCH_ROWS)
+
+    def steps(column: pl.Series) -> NDArray[np.int64]:
+        values, own = column.to_numpy(), memory[: len(column)]
+        if ends is not None:
+            values = np.clip(values, *ends, out=own)
+        if origin:
+            values = np.subtract(values, origin, out=own)
+        codes: NDArray[np.int64] = np.add(values, shift, out=own).view(np.int64)
+        codes -= code_of_low
+        return codes
+
+    return steps
 
 
 @lru_cache(maxsize=1)  # what is prepared without rows is counted over all rows next

@@ -17,8 +17,9 @@ from holdfast.data.sampling import Independent
 from holdfast.data.values import columns_with_missing, steps_of_frame
 from holdfast.errors import InvalidArgument
 from holdfast.question import build
-from holdfast.question.columns import no_column
-from holdfast.question.expression import Expression, column_names
+from holdfast.question.columns import Schema, no_column
+from holdfast.question.declaring import listed
+from holdfast.question.expression import ColumnType, Expression, column_names
 from holdfast.question.row import GRID_ERROR, RowValue, condition_row
 
 if TYPE_CHECKING:
@@ -58,6 +59,21 @@ class Randomised:
         together = build.disjunction([first, second])
         sizes = [self.arms.group(each).size for each in (first, second, together)]
         return sizes == [1, 1, 2]
+
+    def named_in(self, schema: Schema) -> Schema:
+        """A schema with the names of both arms, which their declaration makes public."""
+        if schema.types[self.arm] is ColumnType.BOOLEAN:
+            return schema
+        arms, named = self.arms.members(self.arm), schema.values.get(self.arm)
+        if named is None:
+            return schema.declare({self.arm: {"values": arms}})
+        if not set(arms) <= set(named):
+            declared, those = (listed(map(str, each)) for each in (named, arms))
+            raise InvalidArgument(
+                f"the values of {self.arm!r} are declared to be {declared}, and the arms of the "
+                f"trial are {those}; declare these, or leave them out."
+            )
+        return schema
 
     def __str__(self) -> str:
         strata = f" within {', '.join(self.within)}" if self.within else ""

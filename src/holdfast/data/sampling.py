@@ -30,6 +30,7 @@ from holdfast.theory.base.dependence import (
     GraphMean,
     MarkovMean,
     MDependentMean,
+    PooledUnits,
 )
 from holdfast.theory.base.gamma import (
     PolynomialTail,
@@ -38,7 +39,6 @@ from holdfast.theory.base.gamma import (
     gamma_from_text,
     gamma_text,
 )
-from holdfast.theory.base.random_sizes import PooledUnits
 from holdfast.theory.base.safeside import round_up
 from holdfast.theory.base.unbounded import UnboundedMean, UnboundedUnits, scaled_tail
 
@@ -133,6 +133,7 @@ class Clustered:
     With `largest`, the most rows a unit can have, sizes are part of what was drawn; `units` is how
     many units there are. With `sizes="fixed"` they were decided, and everything is said given them;
     `size` is then what a mean concentrates by: the sum of squared sizes over the sum of sizes.
+    `differences="within"` declares that differences of groups are those inside units.
     """
 
     column: str
@@ -140,6 +141,7 @@ class Clustered:
     sizes: Literal["fixed"] | None = None
     size: float | None = None
     units: int | None = None
+    differences: Literal["within"] | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.column, str) or not self.column:
@@ -159,6 +161,13 @@ class Clustered:
             require.at_least("size", self.size, 1)
         if self.units is not None:
             require.positive_integer("units", self.units)
+        if self.differences is not None:
+            require.one_of("differences", ["within"], self.differences)
+            if self.largest is None or self.largest < 2:
+                raise InvalidArgument(
+                    "differences='within' is about units with rows of both groups, of which the "
+                    "greatest size is declared: give largest=, 2 or more."
+                )
 
     @property
     def given_sizes(self) -> bool:
@@ -198,9 +207,10 @@ class Clustered:
             size, many = "" if self.size is None else f" of {self.size:g} rows", None
         count = "" if many is None else f"{many:,} "
         sizes = f", {GIVEN_SIZES}" if self.given_sizes else ""
+        within = ", differences that say so within units" if self.differences else ""
         return (
             f"{count}independent units{size} (column {self.column!r}), any dependence inside a "
-            f"unit{sizes}"
+            f"unit{sizes}{within}"
         )
 
 
@@ -321,6 +331,7 @@ def clustered(
     sizes: Literal["fixed"] | None = None,
     size: float | None = None,
     units: int | None = None,
+    differences: Literal["within"] | None = None,
 ) -> Clustered:
     """Rows come in independent units, named by `column`; any dependence inside a unit.
 
@@ -330,11 +341,16 @@ def clustered(
     `sizes="fixed"` instead: the sizes of the units were decided, as in a panel. Every promise is
     then given the sizes of the units, and false where sizes go with values.
 
+    `differences="within"`, beside `largest`: differences and effects of groups that share no row
+    are the average over units of the difference of the unit's own means, each unit weighed by its
+    smaller group. Where most units have rows of both groups it is far narrower than the difference
+    of the groups' means over all rows, and another number.
+
     To plan without data, `units` is how many there are (with `largest`; else all are taken to be
     full), or `size` how many rows each has (with `sizes="fixed"`; for unequal units, the sum of
     squared sizes over the sum of sizes). When a table is opened both are counted.
     """
-    return Clustered(column, largest, sizes, size, units)
+    return Clustered(column, largest, sizes, size, units, differences)
 
 
 def m_dependent(m: int) -> MDependent:
@@ -471,7 +487,10 @@ def sampling_to_dict(sampling: Sampling) -> dict[str, Any]:
     """The assumption as plain values, for the ledger."""
     if isinstance(sampling, Declared):
         return {"kind": "declared", "gamma": gamma_text(sampling.concentration)}
-    return {"kind": _NAMES[type(sampling)], **asdict(sampling)}
+    facts = asdict(sampling)
+    if facts.get("differences", "") is None:  # what ledgers of before did not say
+        del facts["differences"]
+    return {"kind": _NAMES[type(sampling)], **facts}
 
 
 def sampling_from_dict(body: Mapping[str, Any]) -> Sampling:
@@ -480,7 +499,10 @@ def sampling_from_dict(body: Mapping[str, Any]) -> Sampling:
         if body["kind"] == "declared":
             return Declared(gamma_from_text(body["gamma"]))
         kind = _KINDS[body["kind"]]
-        design: Sampling = kind(**{each.name: body[each.name] for each in fields(kind)})
+        known = [
+            each.name for each in fields(kind) if each.name != "differences" or each.name in body
+        ]
+        design: Sampling = kind(**{name: body[name] for name in known})
     except (LookupError, TypeError) as error:
         raise InvalidArgument(
             f"the ledger names a sampling that this version does not know: {body}."

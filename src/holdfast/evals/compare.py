@@ -24,6 +24,7 @@ from holdfast.wording import plural
 __all__ = ["RunScores", "compare", "compare_runs", "read_run", "score_names"]
 
 _MOST_CATEGORIES = 100
+_OTHER_SCALE = 5.0  # times as large: the largest of another scale
 _POWER = 0.8
 _POWER_DEVIATIONS = 0.8416212335729143  # of the normal law: 80 % are below
 _SAME = ("task", "filter", "scorer")  # what two runs that are compared have in common
@@ -120,6 +121,7 @@ def compare_runs(
         by=None if by is None else by if isinstance(by, str) else "category",
         categories=parts,
         uncategorised=sum(each is None for each in categories) if by is not None else 0,
+        warning=_two_scales(pairs) if graded else None,
     )
 
 
@@ -315,6 +317,18 @@ def _are_graded(
             "score both in the same way, or say that both are graded: bounds=(0, 1) (--bounds 0 1)."
         )
     return any(both)
+
+
+def _two_scales(pairs: Sequence[tuple[float, float]]) -> str | None:
+    """Warning of runs that are scored on two scales, such as 0 to 1 and 0 to 100."""
+    before, after = (max(map(abs, scores)) for scores in zip(*pairs, strict=True))
+    fewer, more = sorted((before, after))
+    if fewer == 0.0 or more < _OTHER_SCALE * fewer:
+        return None
+    return (
+        f"Are these two scales? No score of A is beyond {before:.4g}, and of B none beyond "
+        f"{after:.4g}: score both on the same one, or the difference means nothing."
+    )
 
 
 def _run(run: RunScores, unpaired: Sequence[ItemId]) -> ComparedRun:

@@ -77,7 +77,9 @@ class PairedDifference:
 
     def _written(self, text: str) -> str:
         """A number in points, where they are; digits are those of the number itself."""
-        return f"{Decimal(text).scaleb(2) + 0:f}" if self.in_points else text
+        if not self.in_points:
+            return text
+        return f"{Decimal(text).scaleb(2) + 0:{'e' if 'e' in text else 'f'}}"
 
     @property
     def _marks(self) -> Sequence[float]:
@@ -138,8 +140,8 @@ class Comparison:
     `difference` is the mean score of B less that of A, `interval` where it is for items drawn like
     these, and `verdict` "better", "worse" or "cannot tell". A gain of `detectable` would be shown
     four times in five. `categories` are compared each, all their intervals together as sure as
-    `confidence_level`. All of it is for one look at these items: who changes B and compares again
-    needs a ledger.
+    `confidence_level`. A `warning` says what speaks against comparing them at all. All of it is for
+    one look at these items: who changes B and compares again needs a ledger.
     """
 
     a: ComparedRun
@@ -152,6 +154,7 @@ class Comparison:
     by: str | None = None
     categories: tuple[PairedDifference, ...] = ()
     uncategorised: int = 0
+    warning: str | None = None
 
     @property
     def verdict(self) -> str:
@@ -205,6 +208,7 @@ class Comparison:
             "by": self.by,
             "categories": [each.to_dict() for each in self.categories],
             "uncategorised": self.uncategorised,
+            "warning": self.warning,
         }
 
     @property
@@ -215,6 +219,7 @@ class Comparison:
         said = [
             f"A: {means[0]}{self.a.note}; B: {means[1]}{self.b.note}. The difference is B less A, "
             f"{sure} sure, for items drawn like these.",
+            *([] if self.warning is None else [self.warning]),
             self._power,
         ]
         for letter, run in (("A", self.a), ("B", self.b)):

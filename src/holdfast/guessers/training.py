@@ -25,8 +25,7 @@ from holdfast.mechanisms.laws.normal import NORMAL
 from holdfast.mechanisms.mechanism import Claim
 from holdfast.mechanisms.noise import Noise
 from holdfast.statistics.entry import Better
-from holdfast.statistics.statistic import Statistic
-from holdfast.statistics.whole import columns_of
+from holdfast.statistics.statistic import Statistic, columns_of
 from holdfast.theory.transfer.gaussian_noise import gaussian_half_width
 
 __all__ = ["LastBest", "NoisyTraining", "TrainingMean"]

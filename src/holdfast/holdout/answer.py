@@ -219,6 +219,18 @@ class Answer(float):
         return next((truth for truth in truths if truth is not None), None)
 
     @property
+    def _floor(self) -> str | None:
+        """That there are too few units for more, where it is so."""
+        floor = next((each.floor for each in (self.recorded, *self.parts) if each.floor), None)
+        if floor is None or self.recorded.request.verb != "ask":
+            return None
+        units, (low, high) = floor
+        return (
+            f"with {units:,} units nothing in [{low:.2g}, {high:.2g}] can be excluded: more units "
+            "would tell more, more rows in each would not"
+        )
+
+    @property
     def assumes(self) -> str:
         """What the interval rests on, in words."""
         terms, recorded = self.left.terms, self.recorded
@@ -290,6 +302,7 @@ class Answer(float):
             None if self.forecast is None else self._forecast_text,
             None if self.adjusted is None else adjusted_text(self.adjusted),
             _TIGHTER if recorded.wants_tighter_range else None,
+            self._floor,
             recorded.outlook,
             self.advice,
         ]

@@ -278,7 +278,7 @@ def answers_to(
     if guess.side is None and not all(map(is_single, questions)):
         desk.refresh()
         require_telling(desk, questions, guess, tolerance, in_table=in_table)
-        require_covered(desk, questions, guess, tolerance)
+        require_covered(desk, questions, guess, tolerance, requests[0].vector)
 
     def silent(place: int) -> bool:
         if guess.side is not None:

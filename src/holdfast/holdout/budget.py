@@ -25,10 +25,11 @@ from holdfast.mechanisms.mechanism import Checker, Mechanism
 from holdfast.mechanisms.terms import Account, PartStages, Terms, part_of_record, recorded_profile
 from holdfast.question.columns import Schema
 from holdfast.question.expression import Column
-from holdfast.statistics.derived import batches
+from holdfast.statistics.derived import batches, is_unbounded
 from holdfast.statistics.entry import Bound
 from holdfast.statistics.quantile import Quantile
 from holdfast.statistics.statistic import ConcentratedMean, Statistic
+from holdfast.statistics.vectors import WholeVector
 from holdfast.theory.direct.paired import detectable_gain
 from holdfast.theory.leakage.gates import gate_gain
 from holdfast.wording import percent, plural, points
@@ -52,17 +53,23 @@ __all__ = [
     "scaled_kinds",
 ]
 
-# The records of the parts, stage by stage; None is a mean of all rows.
+# The records of the parts, stage by stage; None is a mean of all rows. That of a vector has the
+# number and the norm of its coordinates, and the record of each.
 QuestionKind: TypeAlias = Sequence[Sequence[Mapping[str, Any] | None]]
 MEAN: QuestionKind = [[None]]
 
 
 def question_kind(
-    question: Bound, terms: Terms, answered: Container[str] = (), *, once: bool = False
+    question: Bound,
+    terms: Terms,
+    answered: Container[str] = (),
+    *,
+    once: bool = False,
+    vector: str | None = None,
 ) -> QuestionKind:
     """The kind of a question; `answered` parts, as the size of a group, are not asked again.
 
-    A search is taken to be as long as it can be.
+    A search is taken to be as long as it can be. A question may be a coordinate of a `vector`.
     """
     if isinstance(question, Quantile):
         threshold = question.threshold(question.low)  # of rows with a value, where some have none
@@ -70,15 +77,27 @@ def question_kind(
     stages = batches(question, numbers=False, once=once)
     new = [[part for part in stage if part.text not in answered] for stage in stages]
     pending = [stage for stage in new if stage] or stages
-    return [[_record(part, terms) for part in stage] for stage in pending]
+    kind = [[_record(part, terms) for part in stage] for stage in pending]
+    if vector is None:
+        return kind
+    whole = WholeVector.of_text(vector)
+    # Of a scale beside a range nothing is known of the ball.
+    norm = "linf" if whole.sigma is not None and not is_unbounded(question) else whole.norm
+    size = {"coordinates": whole.coordinates, "norm": norm}
+    return [[{**size, "each": record} for record in stage] for stage in kind]
 
 
 def kind_after(
-    question: Bound, looks: Iterable[Recorded], terms: Terms, *, once: bool
+    question: Bound,
+    looks: Iterable[Recorded],
+    terms: Terms,
+    *,
+    once: bool,
+    vector: str | None = None,
 ) -> QuestionKind:
     """The kind of a question that was answered by these looks: others were there before it."""
     answered = {each.question for each in looks if each.part_of != question.text}
-    return question_kind(question, terms, answered, once=once)
+    return question_kind(question, terms, answered, once=once, vector=vector)
 
 
 def _record(part: Statistic, terms: Terms) -> Mapping[str, Any] | None:

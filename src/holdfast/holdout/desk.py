@@ -484,7 +484,11 @@ class Desk:
         self._require_answers(wishes, offers)
         own = [each.question for each in wishes if _is_own(each, requests[each.question.text])]
         intersected = {each.text for each in own if self.implied(each) is not None}
-        return self.take(mechanism, offers, wishes, requests, conclude, intersected=intersected)
+        sided = [each for each in own if requests[each.text].side is not None]
+        folded = {each.text for each in sided if is_described(each)}
+        return self.take(
+            mechanism, offers, wishes, requests, conclude, intersected=intersected, folded=folded
+        )
 
     def take(
         self,
@@ -495,10 +499,12 @@ class Desk:
         conclude: Concluding | None = None,
         before: Sequence[Body] = (),
         intersected: Collection[str] = (),
+        folded: Collection[str] = (),
     ) -> Sequence[Recorded]:
         """One batch of looks; `before` is written in one commit with what is reserved for it.
 
-        Those that are `intersected` with earlier answers are no lines by themselves.
+        Those that are `intersected` with earlier answers are no lines by themselves, nor those that
+        are `folded` under the claim that they settle.
         """
         questions = [wish.question for wish in wishes]
         rows = [row for question in questions for row in rows_of(question)]
@@ -514,6 +520,7 @@ class Desk:
                 wish.follows,
                 wish.question.unbounded,
                 offer.question in intersected,
+                offer.question in folded,
                 subjects_of(wish.question),
             )
             for offer, wish in zip(offers, wishes, strict=True)

@@ -23,7 +23,7 @@ from holdfast.question.expression import Column, ColumnType, numeral
 from holdfast.statistics.bind import Question
 from holdfast.statistics.entry import TableCall
 from holdfast.statistics.labelled import GroupsOf, Label, grouping_column, of_group, whole_text
-from holdfast.wording import missing_rows, plural, status_text
+from holdfast.wording import folded, missing_rows, plural, status_text
 
 if TYPE_CHECKING:
     import altair
@@ -40,6 +40,8 @@ __all__ = [
 ]
 
 
+_WHOLE = "to_polars(), to_text(), to_dicts(); at the shell --all or --json"
+_SHOWN_IN_PAGES = 60  # groups, in a notebook
 _COLUMNS = ("n", "value", "low", "high", "status", "cost", "question")
 
 
@@ -117,6 +119,12 @@ class Groups:
         return frame_of_kind(self.to_polars(), self.frame_kind)
 
     def __str__(self) -> str:
+        return self.to_text(whole=False)
+
+    __repr__ = __str__
+
+    def to_text(self, *, whole: bool = True) -> str:
+        """The table as text; if it is long, and not wanted `whole`, its first and last groups."""
         head = (*self.by, "n", "value", "interval", "")
         rows = [head, *(self._cells(member, answer) for member, answer in self.answers)]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
@@ -128,9 +136,8 @@ class Groups:
             ).rstrip()
             for row in rows
         ]
-        return "\n".join([*lines, together(self.answers[0][1])])
-
-    __repr__ = __str__
+        shown = lines if whole else [lines[0], *folded(lines[1:], _WHOLE)]
+        return "\n".join([*shown, together(self.answers[0][1])])
 
     @property
     def details(self) -> str:
@@ -157,8 +164,10 @@ class Groups:
             "<tr>"
             + "".join(f"<td>{html.escape(cell)}</td>" for cell in self._cells(member, answer))
             + "</tr>"
-            for member, answer in self.answers
+            for member, answer in self.answers[:_SHOWN_IN_PAGES]
         )
+        hidden = max(0, len(self.answers) - _SHOWN_IN_PAGES)
+        body += f"<tr><td>... {hidden:,} more: to_polars()</td></tr>" if hidden else ""
         table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
         return f"{table}<small>{html.escape(together(self.answers[0][1]))}</small>"
 
@@ -271,6 +280,12 @@ class Distribution:
         return picture
 
     def __str__(self) -> str:
+        return self.to_text(whole=False)
+
+    __repr__ = __str__
+
+    def to_text(self, *, whole: bool = True) -> str:
+        """The table as text; if it is long, and not wanted `whole`, its first and last shares."""
         rows = [f"{self.value} up to", *(numeral(threshold) for threshold, _ in self.answers)]
         width = max(map(len, rows))
         lines = [
@@ -279,9 +294,8 @@ class Distribution:
             for line in [answer.recorded]
         ]
         head = f"{rows[0]:>{width}}  {'share':>9}  interval"
-        return "\n".join([head, *lines, self._together])
-
-    __repr__ = __str__
+        shown = lines if whole else folded(lines, _WHOLE)
+        return "\n".join([head, *shown, self._together])
 
     def _repr_html_(self) -> str:
         body = "".join(
@@ -324,7 +338,11 @@ _Group = tuple[DesignValue, ...]
 
 
 def knowing(desk: Desk, training: Sample | None) -> GroupsOf:
-    """The groups that are known without the protected rows, or from those of `training`."""
+    """The groups that are known without the protected rows, or from those of `training`.
+
+    As of now: somebody else may have declared ranges or values meanwhile.
+    """
+    desk.refresh()
     return partial(_known, desk, training)
 
 

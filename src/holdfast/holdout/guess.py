@@ -21,8 +21,7 @@ from holdfast.question.row import GRID, RowValue, row_value
 from holdfast.statistics.entry import Table
 from holdfast.statistics.mean import GroupMean
 from holdfast.statistics.player import Side, Verb
-from holdfast.statistics.statistic import Statistic
-from holdfast.statistics.whole import columns_of
+from holdfast.statistics.statistic import Statistic, columns_of
 
 __all__ = [
     "Guess",

@@ -43,12 +43,18 @@ def left_after(desk: Desk, keys: Sequence[str]) -> dict[str | None, Budget]:
         return budgets
 
 
-def left_for_more(desk: Desk, question: Bound, looks: Iterable[Recorded], budget: Budget) -> Budget:
-    """What is left for more questions like one that was answered by these looks."""
+def left_for_more(
+    desk: Desk,
+    question: Bound,
+    looks: Iterable[Recorded],
+    budget: Budget,
+    vector: str | None = None,
+) -> Budget:
+    """What is left for more questions, or vectors, like one that was answered by these looks."""
     if has_description(question):
         return budget
     try:
-        kind = kind_after(question, looks, budget.terms, once=desk.once)
+        kind = kind_after(question, looks, budget.terms, once=desk.once, vector=vector)
     except InvalidQuestion:  # it was answered by its description, and otherwise is none
         return budget
     return budget.for_more_of([kind])
@@ -72,7 +78,7 @@ def retold(
     answers = []
     for question, line, body, request in zip(questions, recorded, lines, before, strict=True):
         own = [looks[each] for each in line.parts]
-        more = left_for_more(desk, question, own or [line], budget)
+        more = left_for_more(desk, question, own or [line], budget, request.vector)
         answer = Answer(line, more, repeated=body["repeated"], parts=own)
         name = short_name(line.question, desk.table.schema)
         answers.append(answer.judged(request.better).called(name))

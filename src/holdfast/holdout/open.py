@@ -46,14 +46,13 @@ from holdfast.holdout.planned_width import planned_for
 from holdfast.ledger.backend import LedgerHome
 from holdfast.ledger.chain import canonical, now
 from holdfast.ledger.identity import Rows
-from holdfast.ledger.index import note_columns, note_ledger, others_over, with_the_same_columns
+from holdfast.ledger.index import note_columns, note_ledger, others_over, with_the_same_rows
 from holdfast.ledger.opening import Opening
 from holdfast.ledger.secret import keyed_print
 from holdfast.ledger.store import Store, home_of
 from holdfast.ledger.transcript import Transcript
-from holdfast.mechanisms.auto import AUTO, Choice, choose
 from holdfast.mechanisms.bounded_noise import BOUNDED_NOISE
-from holdfast.mechanisms.catalogue import claiming, kind_of
+from holdfast.mechanisms.catalogue import AUTO, Choice, choose, claiming, kind_of
 from holdfast.mechanisms.claims import CHECKS
 from holdfast.mechanisms.described import DESCRIBED_ONLY
 from holdfast.mechanisms.terms import Declarations, Describing, Terms
@@ -159,7 +158,8 @@ def open(
       that their groups have known sizes, and every promise is for the design as it is;
     * `randomised`: how the two values of the column `arm` were drawn in a trial: "coins", a fair
       coin for each row, or "shuffled" inside each value of the columns `within`; described effects
-      of the arm are then average effects in these rows, whatever else is true of them;
+      of the arm are then average effects in these rows, whatever else is true of them. The names
+      of both arms are public;
     * `described`: how questions are answered that are text over the table's own columns: "exact"
       (default), with an interval that pays for their length, any number of them; "rounded", which
       leaves more for all others; or "off", like all others (always if `private`, and the default if
@@ -372,13 +372,12 @@ def _made(
     doubles = others_over(rows.content, home, rows.files, request.task)
     second = {str(each): "the same table" for each in doubles}
     if request.task is None:
-        for beside, (shared, columns) in with_the_same_columns(rows.columns, home).items():
-            partly = f"the same rows, by the content of {shared:,} of {columns:,} compared columns"
-            second.setdefault(beside, partly)
+        second = {**with_the_same_rows(rows.columns, rows.contents, home), **second}
     for beside, reason in second.items():
         warnings.warn(
             f"the ledger {beside!r} protects {reason}: two ledgers have two budgets, and the "
-            "promise of each holds only for what is asked of it alone. Use that one instead."
+            "promise of each holds only for what is asked of it alone. "
+            f"{_GROWN if 'too, about' in reason else 'Use that one instead.'}"
             f"{hint}",
             SecondLedger,
             stacklevel=4,
@@ -387,8 +386,11 @@ def _made(
         for contradiction in implausible_scales(training, opening.schema.scales):
             warnings.warn(contradiction, ImplausibleScale, stacklevel=4)
     Store.create(home, lambda secret: _keyed(opening, secret, rows.content).body(), timeout)
-    note_columns(home, rows.columns)
+    note_columns(home, rows.columns, rows.contents)
     return rows, training
+
+
+_GROWN = "Use that one, with the table as it was, or protect only the rows that are new."
 
 
 def _keyed(opening: Opening, secret: bytes, content: str) -> Opening:
@@ -414,7 +416,9 @@ def _opening(
         if before is None
         else (before.schema, before.terms.looked_up)
     )
+    drawn = randomised_of(sample, declared.randomised, declared.arm, declared.within)
     if before is None:
+        schema = schema if drawn is None else drawn.named_in(schema)
         schema = schema.with_family(**request.families)
     if training is not None:
         known = {*(declared.public or ()), *(() if declared.key is None else (declared.key,))}
@@ -424,7 +428,6 @@ def _opening(
     sampling = measured(declared.sampling or Independent(), sample)
     design = design_of(sample, declared.design or (), sampling)
     _require_public(sample, declared)
-    drawn = randomised_of(sample, declared.randomised, declared.arm, declared.within)
     wanted = declared.terms(sample.n, sampling, design, _describing(request), drawn, looked_up)
     kind, why = _choice(request, wanted)
     planned = planned_for(kind, wanted, request.options, schema)
@@ -673,6 +676,11 @@ def _comparable(
         stored = opening.schema
         nullable = [name for name, never in stored.never_null.items() if not never]
         again = _declared(stored.types, request.schema, nullable).with_family(**request.families)
+        if drawn is not None and drawn.arm not in again.values:  # need not be named
+            values = {name: each for name, each in stored.values.items() if name != drawn.arm}
+            ends = {name: each for name, each in stored.bounds.items() if name != drawn.arm}
+            kept = stored.bounds if drawn.arm in again.bounds else ends
+            stored = replace(stored, values=values, bounds=kept)
         # Who declares what was learnt says the same; who leaves it out, too.
         named = {*again.values, *again.bounds}
         stored = replace(stored, learnt=tuple(each for each in stored.learnt if each not in named))

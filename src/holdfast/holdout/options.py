@@ -268,7 +268,8 @@ class PromiseOptions(TypedDict, total=False):
         Any,
         VerbOption(
             "How the rows came about: independent, clustered:COLUMN:LARGEST (rows of a unit, at "
-            "most) or clustered:COLUMN:fixed (unit sizes were decided), m-dependent:M, "
+            "most; with :within differences of groups are those inside units) or "
+            "clustered:COLUMN:fixed (unit sizes were decided), m-dependent:M, "
             "dependency-graph:DEGREE, markov-chain:CONTRACTION or declared:SIGMA; to plan, "
             "clustered:LARGEST or clustered:SIZE:fixed.",
             "HOW",
@@ -469,13 +470,18 @@ def takes(
         ]
         parameters = [*kept, *options_taken]
         known = {each.name for each in parameters}
+        signature = inspect.Signature(parameters)
         title, is_method = called or verb.__name__, bool(kept) and kept[0].name == "self"
 
         @wraps(verb)
         def checked(*given: _P.args, **options: _P.kwargs) -> _T:
             for name in _RENAMED.keys() & options.keys() - known:
                 raise TypeError(f"{title}() takes no {name}=; {_RENAMED[name]}")
-            require_arguments(title, parameters, given[is_method:], options)
+            try:
+                signature.bind(*given, **options)
+            except TypeError:
+                require_arguments(title, parameters, given[is_method:], options)
+                raise
             return verb(*given, **options)
 
         if shown:

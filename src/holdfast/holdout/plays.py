@@ -25,6 +25,7 @@ from holdfast.holdout.request import (
     claimed,
     plays_of,
     values_to_declare,
+    values_to_fill_in,
     wishes_for,
 )
 from holdfast.ledger.chain import now
@@ -197,7 +198,12 @@ class _Call:
             self.is_told = not self.running.going
             return self._telling() if self.is_told else ()
 
-        found = self.desk.answer(self._wishes_of(batch), self._requests_of(batch), conclude)
+        requests = self._requests_of(batch)
+        wishes = [
+            replace(wish, vector=requests[wish.question.text].vector)
+            for wish in self._wishes_of(batch)
+        ]
+        found = self.desk.answer(wishes, requests, conclude)
         if not stepped:
             self._take(batch, found)
 
@@ -290,6 +296,9 @@ class _Call:
             # A claim of one side, and one that no look was put for, is about its bound, too.
             if request.side is not None or not taken.looks:
                 same = line.status == facts["status"] and line.claims_as(request)
+            # An answer that settled one side is told as an answer to whoever asks.
+            folded = look is not None and look.bits is not None and line.request.side is not None
+            same = same and (request.side is not None or not folded)
             if same and alike(list(line.interval), facts["interval"]):
                 return self._there(place, line, repeated=True)
         number = next(numbers)
@@ -326,11 +335,14 @@ class _Call:
 
     def _answer(self, place: int, left: Budget) -> Answer:
         question, taken = self.questions[place], self.taken[place]
-        more = left_for_more(self.desk, question, taken.looks, left)
+        vector = self.requests[place].vector
+        more = left_for_more(self.desk, question, taken.looks, left, vector)
         line = self._written(taken)
         answer = Answer(line, more, repeated=taken.repeated, parts=taken.looks)
         alone = len(self.questions) == 1
         advice = values_to_declare(self.desk, line.question, line.bits) if alone else None
+        if advice is None and alone and line.value is not None:
+            advice = values_to_fill_in(line.rows, line.missing)
         if advice is None and line.outlook is not None and self.desk.train is not None:
             advice = "the training rows could forecast this: gate it (expect=)"
         name = short_name(line.question, self.desk.table.schema)

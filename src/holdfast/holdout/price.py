@@ -18,6 +18,7 @@ from holdfast.holdout.request import ClaimGrounds, claim_grounds, claimed
 from holdfast.ledger.limits import in_unit
 from holdfast.mechanisms.mechanism import Mechanism, Offer, Release, Status, Wish, charged
 from holdfast.mechanisms.terms import Account
+from holdfast.statistics.bind import short_name
 from holdfast.statistics.derived import (
     Estimate,
     Stages,
@@ -70,7 +71,7 @@ class Cost:
     confirmed, and at worst. With
     `closes`, asks and checks end with it, for good. A gate costs `least` if nothing is shown, and
     one of the `candidates` that are left, in words. A claim that earlier answers settle is free; it
-    `follows` from these lines of the ledger.
+    `follows` from these lines of the ledger. Its text is for people, `details` says the nats.
     """
 
     question: str
@@ -86,6 +87,7 @@ class Cost:
     candidates: str | None = None
     unbounded: bool = False
     follows: tuple[int, ...] = ()
+    name: str = field(default="", compare=False)  # what people call the question
 
     @property
     def repeated(self) -> bool:
@@ -124,33 +126,40 @@ class Cost:
         )
 
     def __str__(self) -> str:
+        name = self.name or self.question
         if self.closes:
             return (
-                f"{self.question}: looks up the groups in the protected rows, which closes asks "
+                f"{name}: looks up the groups in the protected rows, which closes asks "
                 "and checks for good; each group is then a text question, and costs nothing"
             )
         if self.follows:
             named = "line" if len(self.follows) == 1 else "lines"
             numbers = ", ".join(f"{each:,}" for each in self.follows)
-            return f"{self.question}: free: it follows from {named} {numbers}"
+            return f"{name}: free: it follows from {named} {numbers}"
         if self.repeated:
-            return f"{self.question}: asked before, so repeating it is free"
+            return f"{name}: asked before, so repeating it is free"
         if self.candidates is not None:
-            # Where it is forecast to be shown, that is the cheaper of the two.
-            shown = "less if it is" if self.most == self.least else f"{self.most:.3g} if it is"
+            likely = self.most == self.least  # where it is forecast to be shown
+            none = "" if likely else "almost nothing else if it is not shown; "
             return (
-                f"{self.question}: takes one candidate, with {self.candidates} now; costs "
-                f"{self.least:.3g} nats if it is not shown and {shown}"
+                f"{name}: takes one candidate, with {self.candidates} now; {none}if it is shown, "
+                "later gains are harder to show"
             )
         if self.bits is None:
-            return f"{self.question}: {self._width}; costs {self._price}"
-        later = f"; of questions about later columns or functions it takes {self._price}"
-        return (
-            f"{self.question}: {self.bits:.1f} bits; {self._width}; no budget"
-            f"{later if self.left else ''}"
-        )
+            return f"{name}: {self._width}; {self._price}"
+        later = f"; of questions about later columns or functions it {self._price}"
+        return f"{name}: text question, no limit; {self._width}{later if self.left else ''}"
 
     __repr__ = __str__
+
+    @property
+    def details(self) -> str:
+        """Bookkeeping in words: its length, and the nats that it leaks."""
+        length = [] if self.bits is None else [f"length {self.bits:.1f} bits"]
+        worst = f"{self.most:.4g} nats" if math.isfinite(self.most) else "all that is left"
+        best = "if it is not shown" if self.candidates is not None else "if confirmed"
+        nats = worst if self.least == self.most else f"{self.least:.4g} {best}, {worst} at worst"
+        return " · ".join([*length, f"cost {nats}"])
 
     def _repr_html_(self) -> str:
         question, _, facts = str(self).partition(": ")
@@ -171,17 +180,17 @@ class Cost:
     @property
     def _price(self) -> str:
         confirmed, worst = self.left_after
-        if self.least == self.most:
-            return self._spent(worst, self.most)
-        at_worst = self._spent(worst, self.most) if math.isfinite(self.most) else "all that is left"
-        return f"{self._spent(confirmed, self.least)} if confirmed, {at_worst} at worst"
-
-    def _spent(self, after: int, nats: float) -> str:
-        """How many of the questions that are left it takes; the nats are for those who count."""
         if self.left == 0:
-            return f"{nats:.4g} nats"
-        used = self.left - after
-        return f"about {used:,} of {self.left:,} left ({nats:.4g} nats)"
+            later = "later answers without a description are wider"
+            return later if self.least == self.most else f"almost free if confirmed; else {later}"
+        if self.least == self.most:
+            return f"takes {self._spent(worst)}"
+        at_worst = self._spent(worst) if math.isfinite(self.most) else "all that is left"
+        return f"takes {self._spent(confirmed)} if confirmed, {at_worst} at worst"
+
+    def _spent(self, after: int) -> str:
+        """How many of the questions that are left it takes."""
+        return f"about {self.left - after:,} of {self.left:,} left"
 
 
 # What is expected of a check and of a gate, and what is not.
@@ -196,8 +205,9 @@ class _Rehearsal:
     """A run of plays in public: what the ledger knows answers, and for the rest a stand-in does.
 
     A claim of the analyst's is confirmed, or with `surprised` refuted; of anything else that is
-    asked anew nothing is known, which makes every search as long as it can be. `batches` are the
-    new questions, as they would be put together.
+    asked anew nothing is known, which makes every search as long as it can be. The questions
+    may be the coordinates of one `vector`. `batches` are the new ones, as they would be put
+    together.
     """
 
     desk: Desk
@@ -205,6 +215,7 @@ class _Rehearsal:
     guess: Guess
     tolerance: float | None
     surprised: bool
+    vector: str | None = None
     batches: list[list[Wish]] = field(default_factory=list)
     _claims: list[ClaimGrounds] = field(default_factory=list)
     _seen: set[object] = field(default_factory=set)
@@ -246,7 +257,7 @@ class _Rehearsal:
         key = (place if unsure else None, event_of(statistic) or statistic.text, claim)
         if key not in self._seen:
             self._seen.add(key)
-            fresh.append(wish)
+            fresh.append(replace(wish, vector=self.vector))
         if wish.claim is None:
             return _stand_in(statistic, None)
         # What is claimed to ask for it is as if it were refuted: then nothing is known of it.
@@ -338,14 +349,18 @@ def cost_of(desk: Desk, question: Bound | Labelled, guess: Guess, tolerance: flo
     """
     several = isinstance(question, Labelled)
     members = [one for _, one in question.members] if isinstance(question, Labelled) else [question]
-    price = _price_of(desk, members, guess, tolerance)
+    vector = question.vector if isinstance(question, Labelled) else None
+    price = _price_of(desk, members, guess, tolerance, vector)
     bits = [member.bits for member in members if has_description(member)]
     described = len(bits) == len(members)
-    part = None if several else _sure_part(desk, members[0], price, tolerance)
+    together = len({(each.low, each.high) for each in members}) == 1 and vector is not None
+    part = None if several and not together else _sure_part(desk, members[0], price, tolerance)
     first = members[0] if is_single(members[0]) else None
     unit = 1.0 if first is None else first.unit(desk.transcript.terms.rows)
+    name = short_name(members[0].text, desk.table.schema)
     return Cost(
-        f"{members[0].text} and {len(members) - 1} more" if several else members[0].text,
+        vector
+        or (f"{members[0].text} and {len(members) - 1} more" if several else members[0].text),
         None if part is None else part * (members[0].high - members[0].low),
         price.least,
         price.most,
@@ -354,9 +369,10 @@ def cost_of(desk: Desk, question: Bound | Labelled, guess: Guess, tolerance: flo
         max(bits) if described else None,
         price.left,
         price.left_after,
-        candidates=desk.budget().more_candidates if guess.gated else None,
+        candidates=desk.budget().more_candidates if guess.gated and not described else None,
         unbounded=first is not None and first.unbounded,
         follows=_lines_behind(desk, members, guess, tolerance),
+        name=f"{name} and {len(members) - 1} more" if several else name,
     )
 
 
@@ -392,14 +408,16 @@ def _sure_part(desk: Desk, question: Bound, price: _Price, tolerance: float | No
     return price.tolerance or desk.half_width(tolerance, question)
 
 
-def _left_for(desk: Desk, questions: Sequence[Bound], tolerance: float | None) -> Budget:
+def _left_for(
+    desk: Desk, questions: Sequence[Bound], tolerance: float | None, vector: str | None
+) -> Budget:
     """What is left for more like these questions."""
     terms, once = desk.transcript.terms, desk.once
     undescribed = [each for each in questions if not has_description(each)]
     parts = [part for each in undescribed for stage in _stages(each, once) for part in stage]
     answered = {part.text for part in parts if desk.stored(_asked(desk, part, tolerance))}
     return desk.budget().for_more_of(
-        [question_kind(each, terms, answered, once=once) for each in undescribed]
+        [question_kind(each, terms, answered, once=once, vector=vector) for each in undescribed]
     )
 
 
@@ -412,33 +430,43 @@ def _asked(desk: Desk, part: Statistic, tolerance: float | None) -> Wish:
 
 
 def _price_of(
-    desk: Desk, questions: Sequence[Bound], guess: Guess, tolerance: float | None
+    desk: Desk,
+    questions: Sequence[Bound],
+    guess: Guess,
+    tolerance: float | None,
+    vector: str | None = None,
 ) -> _Price:
     """The price of questions chosen together: with what they claim confirmed, and at worst.
 
     What is asked only if a guess is refuted costs nothing if it is confirmed.
     """
-    confirmed = _Rehearsal(desk, questions, guess, tolerance, surprised=False).run()
+
+    def rehearsed(*, surprised: bool) -> list[list[Wish]]:
+        return _Rehearsal(desk, questions, guess, tolerance, surprised, vector).run()
+
+    confirmed = rehearsed(surprised=False)
     before = desk.transcript.committed
-    least, after, part = _least(desk, confirmed)
+    least, after, part, counted = _least(desk, confirmed)
     surprised, most, worst = confirmed, least, Worst(after, after)
     if any(wish.claim is not None for batch in confirmed for wish in batch):  # may be refuted
-        surprised = _Rehearsal(desk, questions, guess, tolerance, surprised=True).run()
+        surprised = rehearsed(surprised=True)
         most, worst = _at_worst(desk, surprised, Worst(before, before))
     accounts = {id(each): each for each in (before, after, *worst.accounts)}
-    budget = _left_for(desk, questions, tolerance)
+    budget = _left_for(desk, questions, tolerance, vector)
     remaining = {each: budget.on(account).questions_left for each, account in accounts.items()}
     in_all = min(remaining[id(each)] for each in worst.accounts) if math.isfinite(most) else 0
-    new = sum(map(len, surprised))
+    new = counted + sum(map(len, surprised)) - sum(map(len, confirmed))
     return _Price(least, most, new, remaining[id(before)], (remaining[id(after)], in_all), part)
 
 
-def _least(desk: Desk, batches: Sequence[Sequence[Wish]]) -> tuple[float, Account, float]:
+def _least(desk: Desk, batches: Sequence[Sequence[Wish]]) -> tuple[float, Account, float, int]:
     """The batches one after another on the account, with guesses as if confirmed.
 
-    The nats, the account after them, and the half-width of the last as a part of its range.
+    The nats, the account after them, the half-width of the last as a part of its range, and how
+    many questions they are.
     """
-    account, nats, part, covered = desk.transcript.committed, 0.0, 0.0, 0
+    account, nats, part = desk.transcript.committed, 0.0, 0.0
+    covered = counted = 0
     for wishes in batches:
         try:
             mechanism, offers = desk.offers(wishes, account)
@@ -454,14 +482,20 @@ def _least(desk: Desk, batches: Sequence[Sequence[Wish]]) -> tuple[float, Accoun
             account = mechanism.advance(account, offers, releases)
         nats, part = nats + sum(charges), offers[-1].tolerance or 0.0
         covered += len(offers)
-    return nats, account, part
+        counted += sum(offer.counts for offer in offers)
+    return nats, account, part, counted
 
 
 def require_covered(
-    desk: Desk, questions: Sequence[Bound], guess: Guess, tolerance: float | None
+    desk: Desk,
+    questions: Sequence[Bound],
+    guess: Guess,
+    tolerance: float | None,
+    vector: str | None = None,
 ) -> None:
     """Refuse, before anything is asked, what takes more batches than the budget covers."""
-    batches = _Rehearsal(desk, questions, guess, tolerance, surprised=False).run()
+    rehearsal = _Rehearsal(desk, questions, guess, tolerance, surprised=False, vector=vector)
+    batches = rehearsal.run()
     if len(batches) > 1:
         _least(desk, batches)
 

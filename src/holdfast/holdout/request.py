@@ -63,6 +63,7 @@ __all__ = [
     "require_enough_differing",
     "ruled",
     "values_to_declare",
+    "values_to_fill_in",
     "width_in_units",
     "wishes_for",
 ]
@@ -147,14 +148,29 @@ def values_to_declare(desk: Desk, text: str, bits: float | None) -> str | None:
     ratio = math.sqrt((level + length * _LN2) / (level + bits * _LN2))
     if ratio > _WORTH_SAYING:
         return None
-    gain = "half as wide" if ratio <= _HALF else f"{100.0 * (1.0 - ratio):.0f} % narrower"
+    gain = "half as wide" if ratio <= _HALF else _less(ratio)
     return (
         f"declare the values of {' and '.join(columns)}: about {length:.0f} bits instead of "
         f"{bits:.0f}, {gain}"
     )
 
 
-_LN2, _WORTH_SAYING, _HALF = math.log(2.0), 0.95, 0.52
+def values_to_fill_in(rows: tuple[int, int] | None, missing: tuple[int, int]) -> str | None:
+    """Advice to fill in missing values, with its gain: a half-width falls by the root of rows."""
+    if rows is None or missing[0] == 0:
+        return None
+    ratio = math.sqrt(rows[1] / (rows[1] + missing[0]))
+    if ratio > _WORTH_FILLING:
+        return None
+    gain = "half as wide or less" if ratio <= _HALF else f"about {_less(ratio)}"
+    return f"fewer rows are known: with the {missing[0]:,} missing values it would be {gain}"
+
+
+def _less(ratio: float) -> str:
+    return f"{100.0 * (1.0 - ratio):.0f} % narrower"
+
+
+_LN2, _WORTH_SAYING, _WORTH_FILLING, _HALF = math.log(2.0), 0.95, 0.9, 0.52
 
 
 def is_describable(desk: Desk, question: Question) -> bool:

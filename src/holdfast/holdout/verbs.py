@@ -177,7 +177,9 @@ def table_of_answers(
     answers = told_before(desk, questions, requests)
     if answers is None:
         desk.refresh()
-        require_groups_covered(desk, questions, ", ".join(table.by), guess, requests[0].tolerance)
+        if table.vector is None:  # of a vector nobody wants a part
+            by, tolerance = ", ".join(table.by), requests[0].tolerance
+            require_groups_covered(desk, questions, by, guess, tolerance)
         answers = answers_to(desk, questions, requests, guess, in_table=True)
     labelled = tuple(
         (label, answer) for (label, _), answer in zip(table.members, answers, strict=True)

@@ -311,6 +311,12 @@ def _look(transcript: Transcript, number: int) -> Recorded:
     return answer
 
 
+def _line_fault(reserved: Asked) -> str | None:
+    """Fault of a look that is said to be told in the line of a claim."""
+    settles = reserved.request.side is not None and reserved.offer.claim is None
+    return "there is no claim that it settles" if reserved.folded and not settles else None
+
+
 def _batch_fault(
     transcript: Transcript, implications: Implications, pending: Pending
 ) -> str | None:
@@ -336,6 +342,7 @@ def _batch_fault(
                 transcript, reserved
             )
             fault = fault or _width_fault(transcript.terms, reserved)
+            fault = fault or _line_fault(reserved)
             if reserved.intersected and implications.of(statistic, transcript) is None:
                 fault = fault or "nothing was known that it could be intersected with"
         except HoldfastError:
@@ -458,6 +465,7 @@ def _wish_of(reserved: Asked, statistic: Statistic, terms: Terms) -> Wish:
         moment=moment,
         forecast=ForecastGrounds.of_offer(offer),
         graded="grades" in (offer.extra or {}),
+        vector=None if offer.coordinate is None else reserved.request.vector,
     )
 
 

@@ -57,11 +57,12 @@ from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.terms import Account, Closed
 from holdfast.statistics.concentrated_rules import ConcentratedGroupRule, ConcentratedRule
 from holdfast.statistics.derived import Estimate
-from holdfast.statistics.description import is_at_the_floor
+from holdfast.statistics.description import floor_of_units, is_at_the_floor, units_of
 from holdfast.statistics.entry import Better
 from holdfast.statistics.mean import KnownVariance
 from holdfast.statistics.player import Side, Verb
 from holdfast.statistics.rule import Rule, Symbols, Told
+from holdfast.statistics.vectors import VECTOR
 from holdfast.theory.base.intervals import Interval
 
 __all__ = [
@@ -109,7 +110,7 @@ _SIDES: Mapping[Verb, Mapping[Side, str]] = {
     "check": {"at most": "<=", "at least": ">="},
     "gate": {"at most": "<", "at least": ">"},
 }
-_UNTOLD, _ROWS_WOULD = "cannot tell yet", "rows or so would, if it is as large as it looks"
+_UNTOLD, _WOULD = "cannot tell yet", "or so would, if it is as large as it looks"
 _TOO_SMALL = 0.05  # of the reach: no number of rows is worth naming for so small a difference
 _DIFFERENCE = "difference("  # how the text of one begins
 _ROUNDING = 1e-9  # intervals are rounded outwards by less than this part of themselves
@@ -150,6 +151,11 @@ class Request:
         likely = LikelyWidth(**body["likely"]) if "likely" in body else None
         return cls(**{n: body[n] for n in cls.__slots__ if n != "likely"}, likely=likely)
 
+    @property
+    def vector(self) -> str | None:
+        """The vector that was asked for, by its text, where this is one of its coordinates."""
+        return self.table if (self.table or "").startswith(f"{VECTOR}(") else None
+
     def is_same(self, request: Request) -> bool:
         """Whether the same is asked, by whomever; a half-width that was chosen is none."""
         named = [None if each.likely else each.tolerance for each in (self, request)]
@@ -164,8 +170,9 @@ class Asked:
     A `nonce` is drawn for a function, or a computed column, which is known by its name alone:
     another one may have the same name in another copy of the ledger, and must not have the same
     noise. A look `follows` a claim that was not confirmed, and says what is true instead. One that
-    is `intersected` is told with what earlier answers imply of its question. By its `subjects` it
-    is found for other questions, of which it may imply something.
+    is `intersected` is told with what earlier answers imply of its question; one that is `folded`
+    is an answer that settles a claim, whose line has the verdict. By its `subjects` it is found for
+    other questions, of which it may imply something.
     """
 
     offer: Offer
@@ -176,6 +183,7 @@ class Asked:
     follows: Refuted | None = None
     unbounded: bool = False
     intersected: bool = False
+    folded: bool = False
     subjects: tuple[str, ...] = ()
 
     @property
@@ -185,7 +193,8 @@ class Asked:
 
     def is_line(self, symbol: Symbol) -> bool:
         """Whether it is all that is told of what was asked; a refuted check is told with more."""
-        return not (self.is_part or self.intersected) and symbol != "not confirmed"
+        is_alone = not (self.is_part or self.intersected or self.folded)
+        return is_alone and symbol != "not confirmed"
 
     def body(self, request: int) -> dict[str, Any]:
         return {
@@ -197,6 +206,7 @@ class Asked:
             "follows": None if self.follows is None else list(self.follows),
             "unbounded": self.unbounded,
             **({"intersected": True} if self.intersected else {}),
+            **({"folded": True} if self.folded else {}),
             **({"subjects": list(self.subjects)} if self.subjects else {}),
         }
 
@@ -214,6 +224,7 @@ class Asked:
                 None if item["follows"] is None else Refuted.read(*item["follows"]),
                 item["unbounded"],
                 _is_flagged(item, "intersected"),
+                _is_flagged(item, "folded"),
                 tuple(map(str, item.get("subjects", ()))),
             )
             for item in body["items"]
@@ -363,6 +374,20 @@ class Recorded:
         return is_at_the_floor(self.rule, Told(value, self.part_of_range, self.rows))
 
     @property
+    def floor(self) -> tuple[int, Interval] | None:
+        """The number of units, and what no interval can exclude with so few, if that limits it."""
+        low, high = self.range
+        asked = self.request.verb == "ask" and self.rows is not None
+        if not asked or self.value is None or low == high:
+            return None
+        value = (self.value - low) / (high - low)
+        limit = floor_of_units(self.rule, value, self.part_of_range)
+        if limit is None:
+            return None
+        units, parts = limit
+        return units, Interval(*(in_unit(part, low, high) for part in parts))
+
+    @property
     def estimate(self) -> Estimate:
         """Estimate for a statistic that it is a part of; what says nothing is anywhere."""
         low, high = self.interval if all(map(math.isfinite, self.interval)) else self.range
@@ -388,16 +413,21 @@ class Recorded:
 
     @property
     def outlook(self) -> str | None:
-        """Rows that a difference on neither side of 0 would take: its width falls by their root."""
+        """Rows, or units, that a difference on neither side of 0 would take, as far as is told.
+
+        Its width falls by the root of their number.
+        """
         undecided = self.question.startswith(_DIFFERENCE) and 0.0 in self.interval
         if not undecided or self.value is None or self.rows is None or self.request.verb != "ask":
             return None
         reach = max(-self.interval.low, self.interval.high) - abs(self.value)
         if reach <= 0.0 or abs(self.value) < reach * _TOO_SMALL:
             return _UNTOLD
-        rows = self.rows[1] * (reach / abs(self.value)) ** 2
-        digits = 10 ** max(0, math.floor(math.log10(rows)) - 1)
-        return f"{_UNTOLD}: {math.ceil(rows / digits) * digits:,} {_ROWS_WOULD}"
+        units = units_of(self.rule)
+        many = (units or self.rows[1]) * (reach / abs(self.value)) ** 2
+        digits = 10 ** max(0, math.floor(math.log10(many)) - 1)
+        noun = "rows" if units is None else "units"
+        return f"{_UNTOLD}: {math.ceil(many / digits) * digits:,} {noun} {_WOULD}"
 
     @property
     def side(self) -> str | None:

@@ -116,6 +116,11 @@ class Rows:
         return own if self.whole is None else own | self.whole.found()
 
     @property
+    def contents(self) -> list[str]:
+        """Digests of single rows, from the scan of the fingerprint, for a new ledger."""
+        return self.digests.rows() if self.digests is not None and self.content else []
+
+    @property
     def files(self) -> tuple[FileStamp, ...]:
         """The files that they are read from, as they are now; nothing, if they are in none."""
         return self.sample.stamps if isinstance(self.sample, FileSample) else ()

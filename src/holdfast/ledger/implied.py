@@ -284,8 +284,8 @@ class Implications:
         Only if it is `chained` are all looks read, for differences that follow from others.
         """
         question = statistic_of(question)
-        trial = self.ground is not None and self.ground.arms is not None
-        form = self._with_rule(question.text) if trial else None
+        several = self.ground is not None and self.ground.has_other_truths
+        form = self._with_rule(question.text) if several else None
         if form is not None and truth_of(form.rule) is not None:
             return None  # of these rows: what is known of the population is about something else
         sources = [self._part(question, released)]

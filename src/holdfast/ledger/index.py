@@ -12,7 +12,7 @@ import hmac
 import json
 import os
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import closing, suppress
 from dataclasses import asdict, dataclass
 from hmac import compare_digest
@@ -40,7 +40,7 @@ __all__ = [
     "note_ledger",
     "others_over",
     "recall",
-    "with_the_same_columns",
+    "with_the_same_rows",
 ]
 
 
@@ -104,10 +104,14 @@ def _parsed(facts: dict[str, Any]) -> Whereabouts:
 # oversight.
 #
 # The same rows with a column added, renamed or cast have another fingerprint. They are known by
-# their other columns, whose digests, keyed with the ledger's secret, are in a second file there.
+# their other columns, whose digests, keyed with the ledger's secret, are in a second file there. A
+# table that grew has the rows, too, and others: it is known by the digests of some of them, those
+# with the least words, which are among the least of the larger table.
 
 
 STATE = "HOLDFAST_STATE"  # the variable that names the folder of the index
+_ROW = "row "  # before the digest of a row
+_MOST_ROWS, _FEWEST_ROWS = 64, 20  # whose digests are kept; by which a table is known
 
 
 def others_over(
@@ -132,7 +136,22 @@ def others_over(
     ]
 
 
-def with_the_same_columns(
+def with_the_same_rows(
+    columns: frozenset[str], rows: Sequence[str], ledger: LedgerHome
+) -> dict[str, str]:
+    """Indexed ledgers over the same rows as a table, or over a part of them, and what says so."""
+    same = {
+        name: f"the same rows, by the content of {shared:,} of {among:,} compared columns"
+        for name, (shared, among) in _with_the_same_columns(columns, ledger).items()
+    }
+    grown = {
+        name: f"rows that this table has, too, about {100 * share:.0f} %"
+        for name, share in _with_rows_of(rows, ledger).items()
+    }
+    return {**grown, **same}
+
+
+def _with_the_same_columns(
     columns: frozenset[str], ledger: LedgerHome
 ) -> dict[str, tuple[int, int]]:
     """Indexed ledgers over rows with the same columns, half of them or more: how many, of how many.
@@ -150,14 +169,32 @@ def with_the_same_columns(
     return overlapping
 
 
-def note_columns(ledger: LedgerHome, columns: frozenset[str]) -> None:
-    """Enter the digests of a new ledger's columns in the index, without ledgers that are gone."""
+def _with_rows_of(rows: Sequence[str], ledger: LedgerHome) -> dict[str, float]:
+    """Indexed ledgers of which half of the rows or more are in a table that may have others, too:
+    about which part. `rows` are digests of rows of the table. Ledgers that are gone are passed
+    over."""
+    overlapping, own = {}, str(_resolved(ledger))
+    for name, marks in _noted_rows().items():
+        if name == own or len(marks) < _FEWEST_ROWS or not rows or not Path(name).is_file():
+            continue
+        with suppress(HoldfastError, OSError, ValueError):
+            shared = len(marks & _keyed_rows(known_secret(home_of(name)), rows))
+            if 2 * shared >= len(marks):
+                overlapping[name] = shared / len(marks)
+    return overlapping
+
+
+def note_columns(ledger: LedgerHome, columns: frozenset[str], rows: Sequence[str] = ()) -> None:
+    """Enter the digests of a new ledger's columns and of some rows in the index, without ledgers
+    that are gone."""
     path = _columns_path()
     if path is None or not isinstance(ledger, FileHome):
         return
     with suppress(HoldfastError, OSError):
-        own = {str(_resolved(ledger)): _keyed_columns(known_secret(ledger), columns)}
-        noted = {name: marks for name, marks in _noted_columns().items() if Path(name).is_file()}
+        secret = known_secret(ledger)
+        marks_of_rows = _keyed_rows(secret, rows[:_MOST_ROWS])
+        own = {str(_resolved(ledger)): _keyed_columns(secret, columns) | marks_of_rows}
+        noted = {name: marks for name, marks in _noted().items() if Path(name).is_file()}
         _rewrite(
             path, [json.dumps([name, *sorted(marks)]) for name, marks in {**noted, **own}.items()]
         )
@@ -167,8 +204,29 @@ def _keyed_columns(secret: bytes, columns: frozenset[str]) -> frozenset[str]:
     return frozenset(keyed(secret, "holdfast columns/1", each) for each in columns)
 
 
+def _keyed_rows(secret: bytes, rows: Sequence[str]) -> frozenset[str]:
+    return frozenset(_ROW + keyed(secret, "holdfast rows/1", each) for each in rows)
+
+
 def _noted_columns() -> dict[str, frozenset[str]]:
     """The keyed digests of the columns of each ledger in the index."""
+    noted = _noted().items()
+    return {
+        name: frozenset(each for each in marks if not each.startswith(_ROW))
+        for name, marks in noted
+    }
+
+
+def _noted_rows() -> dict[str, frozenset[str]]:
+    """The keyed digests of some rows of each ledger in the index."""
+    noted = _noted().items()
+    return {
+        name: frozenset(each for each in marks if each.startswith(_ROW)) for name, marks in noted
+    }
+
+
+def _noted() -> dict[str, frozenset[str]]:
+    """The keyed digests of each ledger in the index: of its columns, and of some rows."""
     path = _columns_path()
     if path is None:
         return {}

@@ -83,7 +83,7 @@ def _write(handle: int, content: bytes) -> None:
 
 # The format of a ledger's entries is the number of its first one: `open/3`. It is raised whenever
 # an entry that was written before would be read otherwise, or not at all; tests/ledger/formats has
-# a ledger of each.
+# a ledger of each. The first form of format 3 was written for half an hour, without never_null.
 FORMAT = 3
 _OPENED = re.compile('"kind":"open/([0-9]{1,9})"')
 
@@ -107,6 +107,13 @@ def require_format(ledger: object, first: str) -> None:
     """
     match = _OPENED.search(first)
     number = FORMAT if match is None else int(match[1])
+    if number == FORMAT and '"schema":{' in first and '"never_null":{' not in first:
+        raise LedgerUnavailable(
+            f"the ledger {str(ledger)!r} is of the first form of format {FORMAT} (its first entry "
+            "does not say which columns miss no values), which this version of Holdfast does not "
+            "read; open it with the version that wrote it, or protect fresh rows by a new ledger. "
+            "Nothing in it was found wrong, and nothing was written."
+        )
     if number != FORMAT:
         advice = (
             "open it with the version that wrote it, or protect fresh rows by a new ledger: there "

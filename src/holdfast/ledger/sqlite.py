@@ -43,6 +43,7 @@ from holdfast.ledger.side_files import (
 __all__ = [
     "UPGRADES",
     "FileHome",
+    "FileVersion",
     "SqliteKeeper",
     "SqliteRecords",
     "file_lock",
@@ -78,11 +79,11 @@ def make_tables(connection: sqlite3.Connection) -> None:
 
 def upgrade_tables(ledger: object, connection: sqlite3.Connection) -> None:
     """Make tables of an earlier version those of this one; refused if a newer one made them."""
-    if _version(connection) == len(UPGRADES):
+    if _number(connection, "user_version") == len(UPGRADES):
         return
     try:
         connection.execute("BEGIN IMMEDIATE")
-        version = _version(connection)
+        version = _number(connection, "user_version")
         if version > len(UPGRADES):
             raise newer_tables(ledger, version, len(UPGRADES))
         for statement in UPGRADES[version:]:
@@ -93,8 +94,8 @@ def upgrade_tables(ledger: object, connection: sqlite3.Connection) -> None:
         connection.rollback()  # unless it was committed
 
 
-def _version(connection: sqlite3.Connection) -> int:
-    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+def _number(connection: sqlite3.Connection, pragma: str) -> int:
+    return int(connection.execute(f"PRAGMA {pragma}").fetchone()[0])
 
 
 # The seal, and the entries in order: one statement, so that both are of one moment.
@@ -270,6 +271,42 @@ class SqliteRecords:
     def file_names(self) -> list[str]:
         """The files of the folder."""
         return self._home.columns.file_names()
+
+
+class FileVersion:
+    """Version of a ledger's file: another one after every commit, and of another file of its name.
+
+    It is looked at in some microseconds, and never waited for. What is not a file has none.
+    """
+
+    def __init__(self, home: object) -> None:
+        self._path = home.path if isinstance(home, FileHome) else None
+        self._connection: sqlite3.Connection | None = None
+        self._file: tuple[int, ...] = ()
+        self._opened = 0  # numbers of one connection say nothing to another one
+
+    def read(self) -> tuple[int, int] | None:
+        """The version; None where it cannot be told now."""
+        if self._path is None:
+            return None
+        try:
+            status = self._path.stat()
+            if self._connection is None or (status.st_dev, status.st_ino) != self._file:
+                self.close()
+                self._opened, self._file = self._opened + 1, (status.st_dev, status.st_ino)
+                where = f"{self._path.absolute().as_uri()}?mode=ro"
+                self._connection = sqlite3.connect(
+                    where, uri=True, timeout=0.0, check_same_thread=False
+                )
+            return self._opened, _number(self._connection, "data_version")
+        except (OSError, sqlite3.Error):
+            return None
+
+    def close(self) -> None:
+        """Let go of the file."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
 
 
 class SqliteKeeper:

@@ -22,7 +22,7 @@ from holdfast.question.columns import Schema
 from holdfast.statistics.bind import short_name
 from holdfast.statistics.description import method_of
 from holdfast.theory.base.intervals import Interval
-from holdfast.wording import adjusted_text, missing_rows, percent, plural, status_text
+from holdfast.wording import adjusted_text, folded, missing_rows, percent, plural, status_text
 
 if TYPE_CHECKING:
     import polars as pl
@@ -58,6 +58,7 @@ LINE_COLUMNS = {
     "receipt": "String",
 }
 _UNFINISHED = "unfinished"
+_WHOLE = "to_polars(), to_text(); at the shell --all, --json or --output FILE"
 
 
 def _place(line: Recorded) -> float:
@@ -152,22 +153,26 @@ class LedgerView:
         with require.installed("pandas frames", "data"):
             return self.to_polars(parts=parts).to_pandas()
 
-    def to_text(self, *, parts: bool = False) -> str:
-        """The table as text; with `parts`, each line's parts below it."""
+    def to_text(self, *, parts: bool = False, whole: bool = True) -> str:
+        """The table as text; with `parts`, each line's parts below it.
+
+        If it is long, and not wanted `whole`, its first and last lines.
+        """
         if not self.lines:
             return "Ledger: no question has been asked yet."
         head = f"{'status':<15}{'value':>11}  {'interval':<26} {'bits':>5} {'rows':>9}"
-        rows = [f"{'':>4}  {head}  question"]
+        rows: list[str] = []
         for line in self.lines:
             number = "-" if line.number is None else line.number
             rows.append(self._row(number, line, f"  ({line.why})" if line.why else ""))
             if parts:
                 looks = self.parts(line)
                 rows.extend(self._row("", part, f"  (look {part.look})") for part in looks)
-        return "\n".join([*rows, self.together])
+        shown = rows if whole else folded(rows, _WHOLE)
+        return "\n".join([f"{'':>4}  {head}  question", *shown, self.together])
 
     def __str__(self) -> str:
-        return self.to_text()
+        return self.to_text(whole=False)
 
     __repr__ = __str__
 
@@ -247,15 +252,21 @@ _REASONS = {
 def _promise(kind: MechanismKind, terms: Terms) -> str:
     if not terms.simultaneous:
         return f"No promise: {kind.promises}"
-    by = [f"{kind.promises}; {kind.theorem}"] if kind.theorem else []
-    described = (
-        ["for described questions Theorem O; described_log_level"] if terms.describes else []
-    )
     return (
         f"Promise: with probability {percent(terms.confidence_level)} every interval below "
-        "contains the truth, all together, however the questions were chosen "
-        f"({'; '.join([*by, *described])})."
+        "contains the truth, all together, however the questions were chosen."
     )
+
+
+def _theory(kind: MechanismKind, terms: Terms) -> list[str]:
+    """What the promise rests on, and how its failure probability is parted."""
+    by = [f"{kind.promises} ({kind.theorem})"] if kind.theorem else []
+    if terms.describes:
+        by.append("for text questions Theorem O (described_log_level)")
+    return [
+        *([f"By {'; '.join(by)}."] if by and terms.simultaneous else []),
+        *([f"Failure probability: {terms.parted}."] if terms.is_parted else []),
+    ]
 
 
 class Explanation(str):
@@ -281,7 +292,6 @@ def explanation(transcript: Transcript) -> Explanation:
         f"{terms.width}, opened {opening.at}.",
         _promise(kind, terms),
         f"Assumed: {terms.assumption}.",
-        *([f"Failure probability: {terms.parted}."] if terms.is_parted else []),
         f"Answered by {kind.name}: {kind.summary}",
         *([f"Chosen: {opening.mechanism['why']}."] if "why" in opening.mechanism else []),
         *([f"{opening.mechanism['told']}."] if "told" in opening.mechanism else []),
@@ -296,7 +306,7 @@ def explanation(transcript: Transcript) -> Explanation:
     ]
     view = view_of(transcript, "")
     for line in view:
-        lines += _explained(line, view.parts(line), kind)
+        lines += _explained(line, view.parts(line), kind, view.schema)
     for each in transcript.abandoned:
         lines.append(
             f"      {each.offer.question} was never answered (it could not be read again, or not "
@@ -311,16 +321,18 @@ def explanation(transcript: Transcript) -> Explanation:
     if closed is not None:
         for_what = "everything" if closed.retired else "everything but text questions"
         lines.append(f"      Closed at {closed.at} for {for_what}: {closed.why}")
-    lines.append("")
+    lines += ["", *_theory(kind, terms)]
     lines.append(f"Leakage in all: {transcript.committed.nats:.6g} nats.")
     return Explanation("\n".join(lines))
 
 
-def _explained(line: Recorded, parts: Sequence[Recorded], kind: MechanismKind) -> list[str]:
+def _explained(
+    line: Recorded, parts: Sequence[Recorded], kind: MechanismKind, schema: Schema
+) -> list[str]:
     """Explanation of a line's interval: by a look at the data, or from those that are its parts."""
     number = "   -" if line.number is None else f"{line.number:>4}"
     verdict = f"{line.verdict}: " if line.verdict else ""
-    lines = [f"{number}. {verdict}{line.question} {_result(line)}"]
+    lines = [f"{number}. {verdict}{short_name(line.question, schema)} {_result(line)}"]
     if line.look is not None:
         return [*lines, *_looked(line, line.status, kind, "      ")]
     if line.known or line.contradict:
@@ -337,7 +349,8 @@ def _explained(line: Recorded, parts: Sequence[Recorded], kind: MechanismKind) -
         f"{beside}; they add {line.charge:.5g} nats"
     )
     for part in parts:
-        lines.append(f"      look {part.look}: {part.question} {_result(part)}")
+        name = short_name(part.question, schema)
+        lines.append(f"      look {part.look}: {name} {_result(part)}")
         lines += _looked(part, part.status, kind, "        ")
     return lines
 
@@ -349,22 +362,20 @@ def _result(recorded: Recorded) -> str:
 
 
 def _looked(look: Recorded, status: str, kind: MechanismKind, indent: str) -> list[str]:
+    leaked = f"{look.leaked:.5g} nats had leaked, this answer adds {look.charge:.5g}"
     if look.rule is not None:
         theorem = "Theorem O" if look.mechanism == DESCRIBED.name else "Theorem O'"
         return [
-            f"{indent}{status}; {theorem}: {look.length}, so {method_of(look.rule)}; for questions "
-            f"without a description {look.leaked:.5g} nats had leaked, this answer adds "
-            f"{look.charge:.5g}"
+            f"{indent}{status}; by {look.rule.method}",
+            f"{indent}details: {theorem}: {look.length}, so {method_of(look.rule)}; for questions "
+            f"without a description {leaked}",
         ]
     reason = _REVEALED if look.mechanism == REVEAL else _REASONS.get(status, kind.name)
     if look.member is not None:
         reason = f"Theorem S: {look.member} is told, with the cell of its score, and no other"
     if look.alike is not None:
         reason += ", of rows that are alike" if look.alike else ", whether rows are alike or not"
-    lines = [
-        f"{indent}{status}; {reason}; {look.leaked:.5g} nats had leaked, this answer adds "
-        f"{look.charge:.5g}"
-    ]
+    lines = [f"{indent}{status}; {reason}", f"{indent}details: {leaked}"]
     if look.variance is not None:
         lines.append(f"{indent}narrower, since {look.variance}")
     return lines

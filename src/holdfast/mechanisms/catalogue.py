@@ -1,21 +1,34 @@
-"""Catalogue of mechanisms that a holdout can be opened with, by name. One adds its entry here."""
+"""Catalogue of mechanisms that a holdout can be opened with, by name. One adds its entry here.
+
+`mechanism="auto"` is bounded noise or median noise, whichever the planner says is narrower.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from holdfast.did_you_mean import did_you_mean
 from holdfast.errors import InvalidArgument
 from holdfast.lazy import load
 from holdfast.mechanisms.claims import Claims
-from holdfast.mechanisms.described import DESCRIBED_ONLY
-from holdfast.mechanisms.kind import MechanismKind
+from holdfast.mechanisms.kind import MechanismKind, no_options
 from holdfast.mechanisms.mechanism import Checker, Mechanism
 from holdfast.mechanisms.terms import Terms
-from holdfast.theory.planning import Method
+from holdfast.theory.planning import KnownRows, Method
 
-__all__ = ["CATALOGUE", "built", "claiming", "kind_of", "methods"]
+__all__ = [
+    "AUTO",
+    "CATALOGUE",
+    "CONTENDERS",
+    "Choice",
+    "built",
+    "choose",
+    "claiming",
+    "kind_of",
+    "methods",
+]
 
 # Which module has which entry: a ledger needs one of them.
 _HOMES = {
@@ -36,6 +49,7 @@ _HOMES = {
     "private gaussian": "mechanisms.private.PRIVATE_GAUSSIAN",
 }
 
+_DESCRIBED_ONLY = "mechanisms.described.DESCRIBED_ONLY"
 _PUBLISHED = "papers.theorems.published.published_methods"
 
 
@@ -65,8 +79,9 @@ CATALOGUE: Mapping[str, MechanismKind] = _Catalogue()
 
 def kind_of(name: object) -> MechanismKind:
     """The catalogue's entry of a name."""
-    if name == DESCRIBED_ONLY.name:  # what is there where nothing is to be chosen
-        return DESCRIBED_ONLY
+    if name == "described only":  # what is there where nothing is to be chosen
+        only: MechanismKind = load(_DESCRIBED_ONLY)
+        return only
     if isinstance(name, str) and name in CATALOGUE:
         return CATALOGUE[name]
     hint = did_you_mean(name, CATALOGUE, "see: holdfast mechanisms")
@@ -99,3 +114,75 @@ def claiming(recorded: Mapping[str, Any], terms: Terms, claims: Claims) -> Check
     if kind.claiming is not None:
         return kind.claiming(terms, recorded["parameters"], claims)
     return claims if kind.refuses_checks is None else None
+
+
+# The choice where none was named.
+
+
+AUTO = "auto"
+CONTENDERS = ("bounded noise", "median noise")
+
+
+class Choice(NamedTuple):
+    """A mechanism, and why it was chosen, in words; None where it was named."""
+
+    kind: MechanismKind
+    why: str | None
+
+
+def choose(wanted: Terms, options: Mapping[str, Any]) -> Choice:
+    """The mechanism for what was declared; a function of declarations alone."""
+    no_options(AUTO, options)
+    bounded_noise = kind_of(CONTENDERS[0])
+    if wanted.describes:
+        return Choice(
+            bounded_noise,
+            "bounded noise: described answers leak what is not known beforehand, and median noise "
+            "has to know; with described='off' it is looked at",
+        )
+    if wanted.questions is None:
+        return Choice(
+            bounded_noise,
+            "bounded noise: the number of questions is open, and median noise is at its best for "
+            "a declared number (questions=)",
+        )
+    if not wanted.independent:
+        return Choice(
+            bounded_noise,
+            f"bounded noise: median noise needs independent rows, not {wanted.sampling}",
+        )
+    median_noise = kind_of(CONTENDERS[1])
+    bounded, median = (_half_width(wanted, kind) for kind in (bounded_noise, median_noise))
+    here = f"for {wanted.questions:,} questions on {wanted.rows:,} independent rows"
+    if median >= bounded:
+        return Choice(
+            bounded_noise,
+            f"bounded noise: half-width {_text(bounded)} {here}, where median noise would have "
+            f"{_text(median)}",
+        )
+    if wanted.tolerance is not None and median > wanted.tolerance:
+        return Choice(
+            bounded_noise,
+            f"bounded noise: neither it ({_text(bounded)}) nor median noise ({_text(median)}) "
+            f"has half-width {wanted.tolerance:g} {here}, and bounded noise can answer some of "
+            "them, and check guesses",
+        )
+    return Choice(
+        median_noise,
+        f"median noise: half-width {_text(median)} {here}, where bounded noise would have "
+        f"{_text(bounded)}; it answers averages of all rows and checks no guesses, for which "
+        "mechanism='bounded noise' is there",
+    )
+
+
+def _half_width(wanted: Terms, kind: MechanismKind) -> float:
+    """The planner's half-width; infinite where it cannot."""
+    if kind.method is None:
+        return math.inf
+    rows = KnownRows(wanted.sampling.profile)
+    width = kind.method.half_width(rows, wanted.rows, wanted.questions or 1, wanted.log_beta)
+    return math.inf if width is None else width
+
+
+def _text(width: float) -> str:
+    return "0.5 or more" if width == math.inf else f"{width:.4g}"

@@ -35,18 +35,19 @@ from holdfast.question.row import GRID, GRID_ERROR, RowValue, condition_row
 from holdfast.statistics.mean import GroupMean, Mean
 from holdfast.statistics.statistic import Measured, Statistic, measure
 from holdfast.theory.base.concentration import Concentration
+from holdfast.theory.base.dependence import PooledUnits
 from holdfast.theory.base.intervals import Interval
-from holdfast.theory.base.random_sizes import PooledUnits
 from holdfast.theory.base.safeside import round_down, round_up
 from holdfast.theory.direct.paired import sign_test_log_p
-from holdfast.theory.leakage.checks import declared_surprise_prior, surprise_prior
 from holdfast.theory.leakage.claim_levels import (
     claim_log_level,
+    declared_surprise_prior,
     log_left,
     mean_claim_holds,
     paired_claim_holds,
     radius_claim_holds,
     share_claim_holds,
+    surprise_prior,
     unit_claim_holds,
 )
 from holdfast.theory.leakage.gates import declared_gate_prior, open_gate_prior

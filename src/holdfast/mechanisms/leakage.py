@@ -16,14 +16,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from itertools import combinations
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from holdfast.data.sample import Sample
 from holdfast.errors import BudgetExhausted, Refused, Shortfall, ToleranceTooTight
-from holdfast.mechanisms.laws.laplace import LAPLACE
-from holdfast.mechanisms.laws.law import Grid, Law, grid_within
-from holdfast.mechanisms.laws.normal import NORMAL
+from holdfast.mechanisms.laws.law import Grid, Law, grid_within, tail_part
 from holdfast.mechanisms.laws.uniform import NO_NOISE, UNIFORM
 from holdfast.mechanisms.mechanism import (
     Offer,
@@ -48,12 +45,17 @@ from holdfast.mechanisms.terms import (
     radius_of,
     recorded_profile,
 )
-from holdfast.question.expression import Expression
-from holdfast.question.row import GRID_ERROR
-from holdfast.statistics.mean import Mean
-from holdfast.statistics.mean_rules import are_disjoint
+from holdfast.mechanisms.vector_release import (
+    MOST_COORDINATES,
+    ScaledShape,
+    VectorShape,
+    released_together,
+    scaled_shape,
+    scaled_shape_of,
+    shape_of,
+    shape_within,
+)
 from holdfast.statistics.statistic import Measured, Statistic, measure
-from holdfast.statistics.vectors import Coordinate
 from holdfast.theory.base.concentration import Concentration
 from holdfast.theory.base.propagation import same_cost_tolerance
 from holdfast.theory.base.safeside import log_add, round_down, round_up
@@ -61,10 +63,6 @@ from holdfast.theory.leakage.equal_width import most_asks, most_roundings
 from holdfast.theory.leakage.release import (
     RESOLUTION,
     discrete_uniform_for,
-    vector_gaussian_log_charge,
-    vector_laplace_log_charge,
-    vector_mean_radius,
-    vector_uniform_log_charge,
 )
 from holdfast.theory.planning import MOST_QUESTIONS
 from holdfast.wording import plural, upwards
@@ -75,22 +73,18 @@ if TYPE_CHECKING:
 __all__ = [
     "Calibration",
     "Leakage",
-    "VectorShape",
     "after_noise",
     "as_one_vector",
     "asks_left",
     "declared_left",
     "declared_or_least",
     "half_width_on",
-    "joint_log_charge",
     "log_share_of",
     "noisy_cell",
     "noisy_cells",
     "plain_offer",
     "require_room",
-    "shape_of",
     "shown_widths",
-    "tail_part",
     "too_tight",
 ]
 
@@ -120,6 +114,38 @@ def require_room(terms: Terms, account: Account, wanted: int) -> None:
         "question is free; new questions need fresh rows in a new ledger.",
         Shortfall("questions", wanted, remaining),
     )
+
+
+def _vectors_of(wishes: Sequence[Wish]) -> dict[str, list[int]]:
+    """Vectors that are asked for, each with the places of its coordinates among the wishes."""
+    vectors: dict[str, list[int]] = {}
+    for place, wish in enumerate(wishes):
+        if wish.vector is not None:
+            vectors.setdefault(wish.vector, []).append(place)
+    return vectors
+
+
+def _shares_of(
+    terms: Terms,
+    account: Account,
+    wishes: Sequence[Wish],
+    vectors: Mapping[str, Sequence[int]],
+) -> list[float]:
+    """ln of the share of each wish: of a question, divided where it is a coordinate of a vector;
+    refused where the batch goes beyond the declared number of questions."""
+    require_room(terms, account, len(wishes) - sum(len(each) - 1 for each in vectors.values()))
+    whole = {place: vector for vector in vectors.values() for place in vector}
+    shares: list[float] = []
+    questions = 0
+    for place in range(len(wishes)):
+        vector = whole.get(place, [place])
+        if place > vector[0]:
+            shares.append(shares[vector[0]])
+            continue
+        questions += 1
+        share = log_share_of(terms, account, questions)
+        shares.append(round_down(share - math.log(len(vector))) if len(vector) > 1 else share)
+    return shares
 
 
 def shown_widths(question: Statistic | None, *parts: float) -> tuple[list[float], str]:
@@ -205,89 +231,6 @@ def _most_scales(eta: float, log_tau: float) -> float:
     return round_down(1 / gaussian_scale(1.0, eta, log_tau))
 
 
-# Questions of one batch that are the coordinates of one bounded vector, and its ball.
-#
-# Two batches are: coordinates of a declared vector with a bound in l1 or l2, and conditions of
-# which no two hold in one row, as the bins of a histogram: their texts alone say it.
-
-
-_MOST_COORDINATES = 256  # questions; of more, every pair would have to be looked at
-_ROUNDED = 1 + 2.0**-40  # what doubles may make longer of a vector
-
-
-class VectorShape(NamedTuple):
-    """The set that the vectors of all rows are in, as parts of the range of one coordinate.
-
-    Its diameters are in the l2 norm and in the l1 norm.
-    """
-
-    dimension: int
-    diameter: float
-    spread: float
-    l1_diameter: float
-
-    def radius(self, rows: int, log_p: float, law: Law) -> float:
-        """Radius of the sample's vector around the truth, with the rows' rounding; in the norm that
-        the noise is charged by: l1 for Laplace noise, l2 for others."""
-        root = math.sqrt(self.dimension)
-        if law == LAPLACE:
-            size, spread, roundings = self.l1_diameter, self.spread * root, float(self.dimension)
-        else:
-            size, spread, roundings = self.diameter, self.spread, root
-        exact = vector_mean_radius(rows, size, spread, min(0.0, log_p))
-        return round_up(exact * _ROUNDED + roundings * GRID_ERROR)
-
-
-def shape_of(questions: Sequence[Statistic]) -> VectorShape | None:
-    """The shape of the vector that the questions are coordinates of; None if they are of none."""
-    d = len(questions)
-    if not 2 <= d <= _MOST_COORDINATES:
-        return None
-    if _is_one_vector(questions):
-        first = questions[0]  # the range is from -bound to bound
-        in_l1 = isinstance(first, Coordinate) and first.norm == "l1"
-        return VectorShape(d, 1.0, 0.5, 1.0 if in_l1 else round_up(math.sqrt(d)))
-    if _exclude_each_other(questions):
-        return VectorShape(d, math.sqrt(2.0), math.sqrt(1 - 1 / d), 2.0)
-    return None
-
-
-def _is_one_vector(questions: Sequence[Statistic]) -> bool:
-    first = questions[0]
-    return isinstance(first, Coordinate) and all(
-        isinstance(each, Coordinate) and each.of_vector == first.of_vector for each in questions
-    )
-
-
-def _exclude_each_other(questions: Sequence[Statistic]) -> bool:
-    conditions = [
-        each.row.source
-        for each in questions
-        if isinstance(each, Mean) and each.row.is_condition and each.variance is None
-    ]
-    trees = [each for each in conditions if isinstance(each, Expression)]
-    if len(trees) < len(questions):
-        return False
-    return all(are_disjoint(first, second) for first, second in combinations(trees, 2))
-
-
-def joint_log_charge(law: Law, d: int, radius: float, grid: Grid) -> float | None:
-    """ln kappa of one release of a vector in a ball of this radius; None: the law has no theorem.
-
-    Gaussian noise is rounded to cells after it was added, as the sample's value was before; Laplace
-    noise is a whole number of cells, and a sum over cells is below the integral with a cell more in
-    each coordinate, half of it the rounding of the sample's value.
-    """
-    cells = round_up(radius * grid.cells)
-    if law == LAPLACE:
-        return vector_laplace_log_charge(d, round_up((cells + d) / grid.scale))
-    if law == UNIFORM and grid.reach is not None:
-        return vector_uniform_log_charge(d, cells, grid.reach)
-    if law == NORMAL:
-        return vector_gaussian_log_charge(d, round_up((cells + math.sqrt(d) / 2) / grid.scale))
-    return None
-
-
 _Most = Callable[
     [Sequence[Sequence[Concentration]], float, Callable[[int], float], float, int], int
 ]
@@ -312,17 +255,52 @@ class Leakage:
         return tail_part(self.law) if self.calibration is None else self.calibration.tail
 
     def offer(self, terms: Terms, account: Account, wishes: Sequence[Wish]) -> list[Offer]:
-        require_room(terms, account, len(wishes))
-        apart = [
-            self._offer(terms, account, wish, position)
-            for position, wish in enumerate(wishes, start=1)
+        vectors = _vectors_of(wishes) if self.calibration is None else {}
+        shares = _shares_of(terms, account, wishes, vectors)
+        offers = [
+            self._offer(terms, account, wish, position, share)
+            for position, (wish, share) in enumerate(zip(wishes, shares, strict=True), start=1)
         ]
-        if self.calibration is not None or not terms.independent or not self.jointly:
+        if vectors:
+            return self._of_vectors(terms, account, wishes, offers, vectors)
+        return self._together(terms, account, wishes, offers)
+
+    def _together(
+        self, terms: Terms, account: Account, wishes: Sequence[Wish], apart: list[Offer]
+    ) -> list[Offer]:
+        """The offers of a batch, as one release of a vector if they are that and it is cheaper."""
+        if self._apart(terms):
             return apart
         return _cheaper(apart, as_one_vector(self.law, terms, account, wishes, apart))
 
-    def _offer(self, terms: Terms, account: Account, wish: Wish, position: int) -> Offer:
-        plain = plain_offer(terms, account, wish, position, self.law, 1 - self.tail)
+    def _apart(self, terms: Terms) -> bool:
+        """Whether every coordinate is released by itself."""
+        return self.calibration is not None or not terms.independent or not self.jointly
+
+    def _of_vectors(
+        self,
+        terms: Terms,
+        account: Account,
+        wishes: Sequence[Wish],
+        apart: Sequence[Offer],
+        vectors: Mapping[str, Sequence[int]],
+    ) -> list[Offer]:
+        """The offers of a batch with vectors, each of which is released for itself."""
+        offers = list(apart)
+        for places in vectors.values():
+            own = [wishes[place] for place in places]
+            together = self._together(terms, account, own, [apart[place] for place in places])
+            for coordinate, (place, offer) in enumerate(zip(places, together, strict=True), 1):
+                extra = {**(offer.extra or {}), "coordinate": coordinate}
+                offers[place] = replace(offer, extra=extra)
+        return offers
+
+    def _offer(
+        self, terms: Terms, account: Account, wish: Wish, position: int, log_share: float
+    ) -> Offer:
+        plain = plain_offer(
+            terms, account, wish, position, self.law, 1 - self.tail, log_share=log_share
+        )
         if self.calibration is None:
             return plain
         profile = wish.question.concentration(terms.rows, terms.sampling)
@@ -335,7 +313,7 @@ class Leakage:
                 "with a larger eta, or none."
             )
         _, radius = plain.statement
-        log_tail = log_share_of(terms, account, position) + math.log(self.tail)
+        log_tail = log_share + math.log(self.tail)
         tolerance = half_width_on(self.law, grid, radius, log_tail)
         if tolerance > wish.tolerance:
             (t, needed), of = shown_widths(wish.question, wish.tolerance, tolerance)
@@ -370,14 +348,17 @@ class Leakage:
         return after_noise(account, offers, releases)
 
     def questions_left(self, terms: Terms, account: Account, stages: PartStages = ()) -> int:
-        if self.law in _MOST:
+        vectors = any(part.norm is not None for stage in stages for part in stage)
+        if self.law in _MOST and not vectors:
             return asks_left(terms, account, stages, self.law)
         return self._affordable(terms, account, stages or [[QuestionPart(terms.concentration)]])
 
     def _affordable(self, terms: Terms, account: Account, stages: PartStages) -> int:
         """Number of questions that can still be asked, at least; the grid's cost rounded up."""
         nats, parts = account.nats, 0
-        most = min(declared_left(terms, account), _MOST_COUNTED) // number_of_parts(stages)
+        if self.calibration is not None:  # each coordinate is a question
+            stages = [[_alone(p) for p in stage for _ in range(p.coordinates)] for stage in stages]
+        most = min(declared_left(terms, account), _MOST_COUNTED) // sum(map(len, stages))
         gridded = [[(part, self._declared_grid(part)) for part in stage] for stage in stages]
         for count in range(most):
             for stage in gridded:
@@ -385,7 +366,7 @@ class Leakage:
                 for part, grid in stage:
                     parts += 1
                     log_share = log_share_of(terms, account, parts)
-                    charges.append(self._charge(terms.half_width, part, grid, log_share, nats))
+                    charges.append(self._charge(terms, part, grid, log_share, nats))
                 if None in charges:
                     return count
                 nats += sum(charge for charge in charges if charge is not None)
@@ -399,23 +380,41 @@ class Leakage:
 
     def _charge(
         self,
-        half_width: float,
+        terms: Terms,
         part: QuestionPart,
         grid: Grid | None,
         log_share: float,
         nats: float,
     ) -> float | None:
         """Charge of an answer to a part, at most; None if it would be refused."""
-        t, scale = half_width * part.unit, self.law.resolution
-        radius = part.radius(min(0.0, log_share + math.log(1 - self.tail) - nats))
-        error = self.law.error(scale, log_share + math.log(self.tail)) + 1
+        t, scale = terms.half_width * part.unit, self.law.resolution
+        d = part.coordinates
+        log_each = log_share - math.log(d)
+        radius = part.radius(min(0.0, log_each + math.log(1 - self.tail) - nats))
+        log_tail = log_each + math.log(self.tail) if self.tail else 0.0  # bounded noise has none
+        error = self.law.error(scale, log_tail) + 1
         if radius >= t or (self.calibration is not None and grid is None):
             return None
         if grid is None:
             grid = Grid(math.ceil(error / (t - radius)) + 1, scale, None)
         elif radius + error / grid.cells >= t:
             return None
-        return self.law.log_charge(radius, grid)
+        apart = d * self.law.log_charge(radius, grid)
+        if part.norm in (None, "linf") or not 2 <= d <= MOST_COORDINATES or self._apart(terms):
+            return apart
+
+        def radius_at(log_p: float) -> float:
+            return part.radius(min(0.0, log_p))
+
+        scaled = part.unit != 1.0
+        shape = scaled_shape_of(d, part.norm, part.unit) if scaled else shape_within(d, part.norm)
+        together = released_together(self.law, terms, shape, radius_at, t, log_share, nats)
+        return apart if together is None else min(apart, together.charge)
+
+
+def _alone(part: QuestionPart) -> QuestionPart:
+    """One coordinate of a vector, as a question of its own."""
+    return replace(part, coordinates=1, norm=None)
 
 
 def as_one_vector(
@@ -426,25 +425,25 @@ def as_one_vector(
     Half of all their levels together is, in equal parts, for the coordinates as if by themselves,
     half for the ball that the sample's vector is in, by which the whole is charged.
     """
-    shape, tolerance = shape_of([wish.question for wish in wishes]), apart[0].tolerance
+    shape: VectorShape | ScaledShape | None = shape_of([wish.question for wish in wishes])
+    shape, tolerance = shape or scaled_shape(wishes), apart[0].tolerance
     uneven = any(offer.variance or offer.tolerance != tolerance for offer in apart)
     if shape is None or tolerance is None or uneven:
         return []
-    d, log_half = shape.dimension, math.log((1 - tail_part(law)) / 2)
-    log_all = log_add(*(log_share_of(terms, account, place) for place in range(1, d + 1)))
-    log_ball = round_down(log_all + log_half - account.nats)
-    log_p, log_tail = round_down(log_ball - math.log(d)), round_down(log_all - math.log(2 * d))
-    radius = max(_radius(terms, wish, log_p) for wish in wishes)
-    if radius >= tolerance:
+    log_all = log_add(*(each.log_share for each in apart if each.log_share is not None))
+
+    def radius(log_p: float) -> float:
+        return max(_radius(terms, wish, log_p) for wish in wishes)
+
+    release = released_together(law, terms, shape, radius, tolerance, log_all, account.nats)
+    if release is None:
         return []
-    grid = grid_within(law, Fraction(tolerance) - Fraction(radius), log_tail)
-    ball = shape.radius(terms.rows, log_ball, law)
-    charge = joint_log_charge(law, d, ball, grid)
-    if charge is None:
-        return []
-    each, extra = round_up(charge / d), {"vector": d, "log_p": log_ball, "radius": ball}
+    grid, log_p, log_ball, ball, charge = release
+    each = round_up(charge / shape.dimension)
+    extra = {"vector": shape.dimension, "log_p": log_ball, "radius": ball}
+    at_level = radius(log_p)
     return [
-        replace(offer, grid=grid, worst_charge=each, log_p=log_p, radius=radius, extra=extra)
+        replace(offer, grid=grid, worst_charge=each, log_p=log_p, radius=at_level, extra=extra)
         for offer in apart
     ]
 
@@ -459,11 +458,6 @@ def _cheaper(apart: list[Offer], together: list[Offer]) -> list[Offer]:
     """Whichever offers of the same batch leak less, at most."""
     costs = [sum(offer.worst_charge for offer in offers) for offers in (apart, together)]
     return together if together and costs[1] < costs[0] else apart
-
-
-def tail_part(law: Law) -> float:
-    """The part of a question's level that is for the tail of the noise."""
-    return 0.5 if law.reach(law.resolution) is None else 0.0
 
 
 def half_width_on(law: Law, grid: Grid, radius: float, log_tail: float) -> float:
@@ -500,14 +494,18 @@ def plain_offer(
     law: Law = UNIFORM,
     level: float = 1.0,
     narrowed_level: float | None = None,
+    *,
+    log_share: float | None = None,
 ) -> Offer:
-    """The offer for the question `position` places after the account, or a refusal.
+    """The offer for the look `position` places after the account, or a refusal.
 
-    `level` is the part of the question's failure probability that the radius may use,
+    `log_share` is ln of its share, where that is not the one of the question so many places after
+    the account, `level` is the part of the question's failure probability that the radius may use,
     `narrowed_level` (default: the same) the part that it may use if a known variance narrows it.
     """
     number = account.looks + position
-    log_share = log_share_of(terms, account, position)
+    if log_share is None:
+        log_share = log_share_of(terms, account, position)
     log_p, log_narrowed = (
         round_down(log_share - account.nats + math.log(part))
         for part in (level, narrowed_level or level)
@@ -579,7 +577,7 @@ def asks_left(terms: Terms, account: Account, stages: PartStages = (), law: Law 
     remaining = declared_left(terms, account) // parts
     if remaining <= 0:
         return 0
-    profiles = [[part.per_unit for part in stage] for stage in stages]
+    profiles = [[p.per_unit for p in stage for _ in range(p.coordinates)] for stage in stages]
 
     def log_share(count: int) -> float:
         return log_share_of(terms, account, count * parts)

@@ -160,7 +160,8 @@ class Wish:
     confirmed asks what is true instead. `moment` is a public guess of the second moment of what a
     claim is about, in units where its range is [-1, 1]; `forecast` what a gate's forecast rests on,
     and `graded` that a gate is told with its grade. `keyless` tells that the question reads nothing
-    that was made for single keys, so that the ledger's key does not make rows unlike.
+    that was made for single keys, so that the ledger's key does not make rows unlike. `vector` is
+    the text of the vector that it is a coordinate of: its coordinates are one question.
     """
 
     question: Statistic
@@ -176,6 +177,7 @@ class Wish:
     keyless: bool = False
     forecast: ForecastGrounds | None = None
     graded: bool = False
+    vector: str | None = None
 
     def of_alike_rows(self, terms: Terms) -> bool:
         """Whether the rows are alike for its question."""
@@ -233,6 +235,16 @@ class Offer:
         if self.log_p is None or self.radius is None:
             raise TypeError(f"the offer of question {self.number} says nothing about the sample")
         return self.log_p, self.radius
+
+    @property
+    def coordinate(self) -> int | None:
+        """Its place among the coordinates of one vector that are asked together, from 1."""
+        return (self.extra or {}).get("coordinate")
+
+    @property
+    def counts(self) -> bool:
+        """Whether it is a question of its own: of the coordinates of one vector the first is."""
+        return self.coordinate in (None, 1)
 
     @property
     def forecast(self) -> tuple[float, float] | None:
@@ -346,7 +358,8 @@ class Checker(Mechanism, Protocol):
 def charged(account: Account, offers: Sequence[Offer], charges: Sequence[float]) -> Account:
     """Account after a batch: all its questions are asked on one account, then all are charged.
 
-    A described question or a claim takes no share and is none of the number declared.
+    A described question or a claim takes no share and is none of the number declared. Coordinates
+    of one vector divide the share of one question.
     """
     leakage, described, claims = account.leakage, account.described, account.claims
     for offer in offers:
@@ -354,12 +367,15 @@ def charged(account: Account, offers: Sequence[Offer], charges: Sequence[float])
             described += 1
         elif offer.prior is not None:
             claims += 1
-        else:
+        elif offer.counts:
             leakage = leakage.ask(offer.log_share)
+        elif offer.log_share is not None:
+            leakage = leakage.take(offer.log_share)
     for charge in charges:
         if charge > 0.0:  # nothing is added exactly
             leakage = leakage.charge(charge)
-    return replace(account, leakage=leakage, described=described, claims=claims)
+    after = replace(account, leakage=leakage, described=described, claims=claims)
+    return after.after_coordinates(sum(not offer.counts for offer in offers))
 
 
 class Uncounted:

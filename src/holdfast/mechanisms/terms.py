@@ -35,8 +35,8 @@ from holdfast.theory.base.concentration import (
     SubExponential,
     SubGaussian,
 )
+from holdfast.theory.base.dependence import PooledUnits
 from holdfast.theory.base.gamma import gamma_from_text, gamma_text
-from holdfast.theory.base.random_sizes import PooledUnits
 from holdfast.theory.base.safeside import round_down, round_up
 from holdfast.theory.leakage.many_symbols import lookup_log_weight
 from holdfast.theory.leakage.nats import LeakageAccount, fixed_share, open_ended_share
@@ -446,6 +446,7 @@ class Declarations:
 
 
 _IMPLIED = "implied checks"
+_COORDINATES = "further coordinates"
 
 
 class Closed(NamedTuple):
@@ -513,6 +514,16 @@ class Account:
         """The account after checks that were confirmed by what was answered after their test."""
         return self if checks == 0 else self.remembering(_IMPLIED, self._implied + checks)
 
+    def after_coordinates(self, further: int) -> Account:
+        """The account after coordinates of vectors beyond the first of each, which are looks."""
+        if further == 0:
+            return self
+        return self.remembering(_COORDINATES, self._coordinates + further)
+
+    @property
+    def _coordinates(self) -> int:
+        return int(self.memory.get(_COORDINATES, 0))
+
     @property
     def _implied(self) -> int:
         return int(self.memory.get(_IMPLIED, 0))
@@ -555,8 +566,8 @@ class Account:
 
     @property
     def looks(self) -> int:
-        """Number of looks: asks, described questions and claims."""
-        return self.asked + self.described + self.claims
+        """Number of looks: asks, described questions and claims; each coordinate of a vector."""
+        return self.asked + self._coordinates + self.described + self.claims
 
     @property
     def nats(self) -> float:
@@ -613,12 +624,14 @@ class QuestionPart:
     """Part of a question: what it asks of the account, how far the sample may be from its truth.
 
     The `profile` and the `error` of computing it are parts of its range, of which a tolerance is of
-    the `unit`.
+    the `unit`. Of a vector it is each of so many `coordinates`, with a bound in this `norm`.
     """
 
     profile: Concentration
     unit: float = 1.0
     error: float = GRID_ERROR
+    coordinates: int = 1
+    norm: str | None = None
 
     def radius(self, log_p: float) -> float:
         """As offers have it: a part of its range."""
@@ -636,12 +649,15 @@ PartStages: TypeAlias = Sequence[Sequence[QuestionPart]]
 
 
 def number_of_parts(stages: PartStages) -> int:
-    """Number of shares of the failure probability that a question takes."""
-    return sum(map(len, stages)) or 1
+    """Number of shares of the failure probability that a question takes, each coordinate one."""
+    return sum(part.coordinates for stage in stages for part in stage) or 1
 
 
 def part_of_record(record: Mapping[str, Any] | None, terms: Terms) -> QuestionPart:
-    """The part of which `recorded_profile` wrote."""
+    """The part of which `recorded_profile` wrote, or a vector of such parts."""
+    if record is not None and "norm" in record:
+        own = part_of_record(record["each"], terms)
+        return replace(own, coordinates=record["coordinates"], norm=record["norm"])
     if record is None or "gamma" not in record:
         return QuestionPart(profile_of_record(record, terms))
     return QuestionPart(gamma_from_text(record["gamma"]), record["unit"], record["error"])

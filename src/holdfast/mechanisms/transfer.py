@@ -60,7 +60,6 @@ from holdfast.mechanisms.terms import (
 )
 from holdfast.question.row import GRID, GRID_ERROR
 from holdfast.statistics.statistic import Statistic
-from holdfast.statistics.whole import TableFunction
 from holdfast.theory.base.concentration import Concentration
 from holdfast.theory.base.safeside import log_add, log_up, round_down, round_up
 from holdfast.theory.transfer.epochs import interleaved_log_beta
@@ -289,6 +288,8 @@ class Transfer:
                 f"{question.text} is not one; ask it in a ledger opened with mechanism='bounded "
                 "noise'."
             )
+        from holdfast.statistics.whole import TableFunction  # rules that a plan does not need
+
         if isinstance(question, TableFunction) and question.change is not None:
             return min(1.0, round_up(question.change / (question.high - question.low)))
         raise InvalidQuestion(

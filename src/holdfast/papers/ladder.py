@@ -50,10 +50,8 @@ from holdfast.question.columns import Schema
 from holdfast.question.declaring import bounds_pair
 from holdfast.question.expression import Expression
 from holdfast.question.row import GRID, RowValue
-from holdfast.statistics.bind import read_again
 from holdfast.statistics.entry import Table
 from holdfast.statistics.mean import Mean
-from holdfast.statistics.scores import LogLoss
 from holdfast.statistics.statistic import Measured, Statistic, averaged, measure
 
 if TYPE_CHECKING:
@@ -99,6 +97,8 @@ class FromText:
     """Questions of a ledger: their texts are read again."""
 
     def knows(self, question: Statistic) -> bool:
+        from holdfast.statistics.scores import LogLoss  # rules that a plan does not need
+
         return (
             isinstance(question, Mean)
             and question.variance is None
@@ -106,6 +106,8 @@ class FromText:
         )
 
     def row(self, text: str, sample: Sample) -> RowValue:
+        from holdfast.statistics.bind import read_again  # texts, of which a plan has none
+
         return averaged(read_again(text, Table(Schema(sample.types))))
 
 

@@ -16,8 +16,7 @@ from holdfast.data.design import NO_DESIGN
 from holdfast.data.sampling import Declared, Independent, Sampling, sampling_of
 from holdfast.did_you_mean import checks_arguments
 from holdfast.errors import InvalidArgument, ToleranceTooTight
-from holdfast.mechanisms.auto import CONTENDERS
-from holdfast.mechanisms.catalogue import methods
+from holdfast.mechanisms.catalogue import CONTENDERS, methods
 from holdfast.mechanisms.median_noise import MEDIAN_NOISE
 from holdfast.mechanisms.terms import Declarations, Describing, Pots
 from holdfast.planner.table import Option, Plan, PlanRequest, Solved, show
@@ -61,6 +60,7 @@ _AUTOMATIC = set(CONTENDERS)
 _NOTES: dict[Kind, str] = {
     "described": "no limit on conditions",
     "together": "chosen together: `search`, `final`",
+    "domain": "questions over so few values alone",
     "not valid": "NOT valid when questions follow answers",
 }
 

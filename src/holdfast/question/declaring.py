@@ -53,7 +53,6 @@ Nothing of this may be taken from the protected rows: `holdfast.learn_schema` re
 from __future__ import annotations
 
 import math
-import tomllib
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -400,6 +399,8 @@ def _instead_of_bounds(entry: object) -> str:
 
 
 def _from_toml(path: Path) -> ColumnFacts:
+    import tomllib
+
     try:
         with path.open("rb") as file:
             content = tomllib.load(file, parse_float=Decimal)  # weights are exactly as written

@@ -37,6 +37,7 @@ from holdfast.holdout.open import open as open_holdout
 from holdfast.holdout.price import Cost
 from holdfast.holdout.request import NamedWidth
 from holdfast.ledger.backend import LedgerHome
+from holdfast.ledger.sqlite import FileVersion
 from holdfast.service.folder import Folder, Settings
 from holdfast.service.logs import log_failure
 from holdfast.service.metrics import Metrics
@@ -226,7 +227,8 @@ class Served:
         self._with_rows: Holdout | None = None  # of the asker alone
         self._rowless: Holdout | None = None  # of the reader alone
         self._kind: DatasetKind | None = None  # once it is known
-        self._written: dict[Hashable, tuple[object, bytes]] = {}  # of the reader alone
+        self._written: dict[Hashable, tuple[object, object, bytes]] = {}  # by the reader alone
+        self._version = FileVersion(home)
 
     async def answer(self, asking: Asking) -> Reply:
         """Ask a question, with whatever else waits."""
@@ -285,18 +287,33 @@ class Served:
 
         return await run_in(self._reader, used)
 
-    def written_once(self, source: object, key: Hashable, tell: Callable[[], Any]) -> bytes:
-        """JSON of what is told of a budget or a view of the ledger, which is for `read` to use.
+    async def written(
+        self,
+        key: Hashable,
+        view: Callable[[Holdout], _T],
+        tell: Callable[[Holdout, _T], dict[str, Any]],
+    ) -> bytes:
+        """JSON of what is told of a view of the ledger: its budget, or its lines.
 
-        It is written again when `source` is another object, as it is after every new entry.
+        It is written once for each view, which is another object after every new entry. While the
+        file is as it was, no thread is asked.
         """
-        known, text = self._written.get(key, (None, b""))
-        if known is not source:
-            if known is not None or len(self._written) >= _MOST_WRITTEN:
-                self._written.clear()  # which holds what is out of date
-            text = bytes(JsonReply(tell()).body)
-            self._written[key] = source, text
-        return text
+        version = self._version.read()  # before the ledger is
+        seen, _, text = self._written.get(key, (None, None, b""))
+        if version is not None and seen == version:
+            return text
+
+        def told(holdout: Holdout) -> bytes:
+            source = view(holdout)
+            _, known, text = self._written.get(key, (None, None, b""))
+            if known is not source:
+                if known is not None or len(self._written) >= _MOST_WRITTEN:
+                    self._written.clear()  # which holds what is out of date
+                text = bytes(JsonReply(tell(holdout, source)).body)
+            self._written[key] = version, source, text
+            return text
+
+        return await self.read(told)
 
     async def kind(self) -> DatasetKind:
         """What it is for, which it was from the beginning."""
@@ -313,6 +330,7 @@ class Served:
         """Finish what is being asked, and let go of the files."""
         for thread in (self._asker, self._reader):
             thread.shutdown(wait=True)
+        self._version.close()
         for holdout in (self._with_rows, self._rowless):
             if holdout is not None:
                 holdout.close()

@@ -36,10 +36,16 @@ _MOST_FRAMES = 60
 
 
 def start_logging(level: LogLevel, form: LogFormat) -> None:
-    """Write the logs of this process to standard error, one record after another."""
+    """Write the logs of this process to standard error, one record after another.
+
+    Libraries have none of their own: what they warn of is a record as all others are.
+    """
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines() if form == "json" else TextLines())
     handler.addFilter(_at_its_level)
+    root = logging.getLogger()
+    root.handlers = [handler]
+    root.setLevel(max(logging.WARNING, logging.getLevelName(level.upper())))
     for name in ("holdfast", "uvicorn"):
         logger = logging.getLogger(name)
         logger.handlers, logger.propagate = [handler], False

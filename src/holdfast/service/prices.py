@@ -127,7 +127,10 @@ def settled_price(reply: Reply | list[Answer], key: str | None, reserved: Price)
         return FREE
     nats = _sum_up(each.recorded.charge for each in new)
     plain = [each for each in new if each.bits is None and each.recorded.status not in _DECIDED]
-    questions = max(len(new), reserved.questions) if plain else len(new)
+    # The coordinates of a vector are one question, where the ledger counts them so.
+    vectors = [each.recorded.request.vector for each in new]
+    own = len({whole for whole in vectors if whole is not None}) + vectors.count(None)
+    questions = max(own, reserved.questions) if plain else len(new)
     return Price(questions, nats, reserved.looks if plain else 0)
 
 

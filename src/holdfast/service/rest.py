@@ -17,6 +17,7 @@ from holdfast.boards.leaderboard import Leaderboard
 from holdfast.boards.standings import Standing
 from holdfast.errors import HoldfastError, InvalidArgument
 from holdfast.holdout.answer import Answer
+from holdfast.holdout.budget import Budget
 from holdfast.holdout.holdout import Holdout
 from holdfast.ledger.attachments import AttachedColumn
 from holdfast.ledger.audit import audit as run_audit
@@ -218,16 +219,12 @@ _route("cost", cost, CostBody, response_model=CostReply, responses=problems(409,
 async def budget(served: Dataset, details: _Details = False) -> Any:
     """What is left, after everything that anybody has asked, and what is promised."""
 
-    def told(holdout: Holdout) -> bytes:
-        remaining = holdout.budget
+    def told(_: Holdout, remaining: Budget) -> dict[str, Any]:
         more = {"details": carried_budget(remaining)} if details else {}
-        return served.written_once(
-            remaining,
-            ("budget", details),
-            lambda: {**remaining.to_dict(), "text": str(remaining), **more},
-        )
+        return {**remaining.to_dict(), "text": str(remaining), **more}
 
-    return Response(await served.read(told), media_type=JsonReply.media_type)
+    text = await served.written(("budget", details), lambda holdout: holdout.budget, told)
+    return Response(text, media_type=JsonReply.media_type)
 
 
 @rest.get("/datasets/{dataset}/ledger", tags=["data sets"], response_model=LedgerReply)
@@ -252,11 +249,9 @@ async def ledger(
             **veil_for(token, holdout).over(carried),
         }
 
-    def told(holdout: Holdout) -> bytes:
-        view, key = holdout.ledger, ("ledger", after, limit, details, token.role == "viewer")
-        return served.written_once(view, key, lambda: page(holdout, view))
-
-    return Response(await served.read(told), media_type=JsonReply.media_type)
+    key = ("ledger", after, limit, details, token.role == "viewer")
+    text = await served.written(key, lambda holdout: holdout.ledger, page)
+    return Response(text, media_type=JsonReply.media_type)
 
 
 @rest.get(

@@ -40,6 +40,7 @@ from holdfast.statistics.quantile import usual_step
 from holdfast.statistics.registry import STATISTICS
 from holdfast.statistics.robust import CatoniEstimate
 from holdfast.statistics.statistic import ConcentratedGroupMean, ConcentratedMean, Statistic
+from holdfast.statistics.vectors import VECTOR
 from holdfast.statistics.whole import Auc, TableFunction
 from holdfast.theory.base.gamma import gamma_from_text
 from holdfast.theory.base.unbounded import scaled_tail
@@ -67,7 +68,7 @@ __all__ = [
 
 Question: TypeAlias = str | Call | Mean | TableFunction
 
-TABLES = ("distribution", "histogram", "vector_mean")  # several answers, which no `by` makes more
+TABLES = ("distribution", "histogram", VECTOR)  # several answers, which no `by` makes more
 
 _LOG_LOSS = re.compile(r"log_loss\s*\(", re.IGNORECASE)
 _VARIANCE = re.compile(r"variance\s*<=\s*(\S+)", re.IGNORECASE)

@@ -26,9 +26,7 @@ from holdfast.statistics.derived import (
     own_unit,
 )
 from holdfast.statistics.entry import Bound, Use
-from holdfast.statistics.grid_rules import (
-    Gridded,
-)
+from holdfast.statistics.grid_rules import Gridded
 from holdfast.statistics.mean_rules import (
     ContainedMean,
     GroupMeanRule,
@@ -41,9 +39,10 @@ from holdfast.statistics.rounded_rules import (
 )
 from holdfast.statistics.rule import Ground, Look, Rule, Told
 from holdfast.statistics.share_rules import GroupShare, Share
-from holdfast.statistics.statistic import Measured, Statistic
-from holdfast.statistics.whole import columns_of
+from holdfast.statistics.statistic import Measured, Statistic, columns_of
+from holdfast.statistics.trial_rules import UnitGridded
 from holdfast.theory.base.concentration import BoundedMean, Concentration
+from holdfast.theory.base.intervals import Interval
 from holdfast.theory.direct.bounded_mean import outlier_floor_mass
 
 __all__ = [
@@ -54,12 +53,14 @@ __all__ = [
     "described_again",
     "described_answer",
     "event_text",
+    "floor_of_units",
     "is_at_the_floor",
     "method_of",
     "reads_as_written",
     "share_symbols",
     "sure_half_width",
     "truth_of",
+    "units_of",
 ]
 
 
@@ -315,6 +316,27 @@ def sure_half_width(rule: Rule) -> float | None:
         case RoundedMean() | ConcentratedRule():
             return min(0.5, rule.half_width)
     return None
+
+
+def units_of(rule: Rule | None) -> int | None:
+    """How many units an answer rests on, where it is about units."""
+    return rule.units if isinstance(rule, UnitGridded) else None
+
+
+def floor_of_units(
+    rule: Rule | None, value: float, interval: Interval
+) -> tuple[int, Interval] | None:
+    """How many units an answer rests on, and what no interval can exclude with so few, as parts
+    of the range; None where that makes less than half of its width.
+
+    More units make it narrower, and more rows in each do not.
+    """
+    if not isinstance(rule, UnitGridded):
+        return None
+    floor = rule.floor(value)
+    above = 2.0 * (floor.high - value) > interval.high - value
+    below = 2.0 * (value - floor.low) > value - interval.low
+    return (rule.units, floor) if above or below else None
 
 
 def is_at_the_floor(rule: Rule, told: Told) -> bool:

@@ -26,7 +26,7 @@ from holdfast.question.expression import (
 )
 from holdfast.statistics.bind import TABLES, bind
 from holdfast.statistics.entry import MOST_WHOLE, Bound, Call, Table, TableCall, number_of
-from holdfast.statistics.vectors import coordinates, vector_text
+from holdfast.statistics.vectors import VECTOR, coordinates, vector_text
 
 __all__ = [
     "THRESHOLDS",
@@ -59,6 +59,11 @@ class Labelled:
     by: tuple[str, ...]
     members: tuple[tuple[Label, Bound], ...]
 
+    @property
+    def vector(self) -> str | None:
+        """Its text, where the members are the coordinates of a vector: one question."""
+        return self.text if self.kind == VECTOR else None
+
 
 def labelled(
     call: TableCall,
@@ -76,7 +81,7 @@ def labelled(
             by, members = _histogram(call, table)
         case "distribution":
             by, members = _distribution(call, table)
-        case "vector_mean":
+        case _ if call.name == VECTOR:
             by, members = ("coordinate",), list(coordinates(call, table))
         case _:
             by, members = _groups(call, table, groups)
@@ -90,7 +95,7 @@ _Members: TypeAlias = tuple[tuple[str, ...], list[tuple[Label, Call]]]
 
 def whole_text(call: TableCall, table: Table, by: Sequence[str]) -> str:
     """The canonical text of the whole: each member's is another."""
-    if call.name == "vector_mean":
+    if call.name == VECTOR:
         return vector_text(call, table)
     if call.name in TABLES:
         value, *places = call.arguments

@@ -44,7 +44,7 @@ from holdfast.statistics.rule import (
     register_rule,
 )
 from holdfast.statistics.spelling import counted_value
-from holdfast.statistics.trial_rules import trial_look
+from holdfast.statistics.trial_rules import trial_look, within_units_look
 from holdfast.theory.base.concentration import BoundedMean
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.propagation import difference_interval
@@ -532,9 +532,8 @@ def _cannot_both(op: Op, a: Any, against: Op, b: Any) -> bool:
 
 # How much larger a mean is in one group than in another.
 #
-# Groups of alike rows have one bet on both, and so have arms of a design, and groups of rows in
-# units that share none. Of others (rows that are not alike) each group has the interval of its own
-# mean, at half of the level, and the difference follows.
+# Groups of alike rows, arms of a design, and groups in units that share no row have one bet on
+# both. Of others each group has its own mean's interval at half of the level.
 
 
 _Groups = tuple[Expression, Expression]
@@ -608,6 +607,9 @@ def _apart(value: RowValue, groups: _Groups, part: Part, ground: Ground) -> Look
                 return arms_look(value, groups, arms, gridded("design arms"))
             mean_of = partial(unlike_group_mean, rows=ground.rows)
             return apart_look(value, groups, mean_of, gridded("unlike groups"))
+        case Clustered(differences="within") as units:
+            rule = gridded("within units")
+            return within_units_look(value, groups, units, rule) if are_disjoint(*groups) else None
         case Clustered(column=column, largest=int(largest)):
             if ground.generation >= _BY_UNITS and are_disjoint(*groups):
                 return units_look(value, groups, (column, largest), gridded("units of both groups"))

@@ -11,7 +11,7 @@ from holdfast import require
 from holdfast.data.design import NO_DESIGN, Design
 from holdfast.data.randomised import Randomised
 from holdfast.data.sample import Sample
-from holdfast.data.sampling import Independent, Sampling
+from holdfast.data.sampling import Clustered, Independent, Sampling
 from holdfast.errors import NotDescribed
 from holdfast.question.expression import Expression
 from holdfast.question.row import GRID, RowValue, condition_row, may_be_missing, row_value
@@ -266,6 +266,12 @@ class Ground:
         """What rules for a question about these columns rest on."""
         keyless = self.made_for_keys.isdisjoint(columns)
         return self if keyless else replace(self, for_these_items=True)
+
+    @property
+    def has_other_truths(self) -> bool:
+        """Whether some answers are about something else than their questions say of all rows."""
+        within = isinstance(self.sampling, Clustered) and self.sampling.differences is not None
+        return within or self.arms is not None
 
     @property
     def alike(self) -> bool:

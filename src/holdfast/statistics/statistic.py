@@ -20,7 +20,7 @@ from holdfast.question.declaring import Scale
 from holdfast.question.expression import Expression, column_names, numeral, text_of
 from holdfast.question.row import GRID, GRID_ERROR, RowValue, condition_row, row_value
 from holdfast.theory.base.concentration import Concentration
-from holdfast.theory.base.random_sizes import PooledUnits
+from holdfast.theory.base.dependence import PooledUnits
 from holdfast.theory.base.unbounded import (
     GroupOfRows,
     InUnits,
@@ -37,6 +37,7 @@ __all__ = [
     "Measured",
     "Statistic",
     "averaged",
+    "columns_of",
     "measure",
     "row_error",
     "summed",
@@ -388,3 +389,10 @@ def measure(
         count = statistic.rows(sample.n)
         found.append(Measured(total, count * GRID, count, total_squares))
     return found
+
+
+def columns_of(statistic: Statistic) -> tuple[str, ...]:
+    """The columns that a statistic reads, where it reads any by itself."""
+    if statistic.row is not None:
+        return statistic.row.columns
+    return getattr(statistic, "columns", ())

@@ -1,20 +1,25 @@
-"""Effects of randomised arms: the average effect in these rows, from how the arms were drawn.
+"""Effects with a truth of their own: of randomised arms in these rows, and within units.
 
-The truth is about what each of these rows would show in either arm. Values of conditions are
-counted exactly; others go down and up to the next point of a grid.
+What is true of arms that were drawn is about what each of these rows would show in either arm.
+Values of conditions are counted exactly; others go down and up to the next point of a grid. Within
+units it is the average difference of a unit's own two means.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from holdfast.data.randomised import CellCounts, Randomised, cell_counts
+from holdfast.data.sampling import Clustered
+from holdfast.data.values import unit_sums_of_groups
 from holdfast.question.expression import Expression
-from holdfast.question.row import RowValue, condition_row
-from holdfast.statistics.grid_rules import Gridded, effect_of
-from holdfast.statistics.rule import UNKNOWN, Evidence, Look, Symbols
+from holdfast.question.row import GRID_ERROR, RowValue, condition_row
+from holdfast.statistics.grid_rules import GRID_METHODS, Gridded, GridMethod, effect_of
+from holdfast.statistics.rule import UNKNOWN, Evidence, Look, Symbols, register_rule
+from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.safeside import level_share
 from holdfast.theory.direct.trials import (
     Stratum,
@@ -22,13 +27,14 @@ from holdfast.theory.direct.trials import (
     coin_trial_interval,
     shuffled_effect_interval,
 )
+from holdfast.theory.direct.unit_sums import UnitSums, unit_floor, within_units_interval
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
-__all__ = ["trial_look"]
+__all__ = ["UnitGridded", "trial_look", "within_units_look"]
 
 _POINTS = 513  # of values between 0 and 1, for each arm of a stratum
 
@@ -102,3 +108,56 @@ def _apart(stratum: Stratum, grid: NDArray[np.float64]) -> float:
         return 0.0
     n1, n2 = stratum.sizes
     return float((grid * stratum.first).sum() / n1 - (grid * stratum.second).sum() / n2)
+
+
+# Groups inside sampled units.
+
+
+GRID_METHODS["within units"] = GridMethod(
+    "bets on the difference inside each unit",
+    ("within_units_lower",),
+    truth="average difference within units, each weighed by its smaller group",
+)
+
+
+@register_rule
+@dataclass(frozen=True, slots=True)
+class UnitGridded(Gridded):
+    """Places of a difference that rests on so many `units`: few of them may be what limits it."""
+
+    name: ClassVar[str] = "unit grid/1"
+    units: int = 0
+
+    def floor(self, value: float) -> Interval:
+        """What no interval can exclude around a difference that was told, as parts of [-1, 1]."""
+        return effect_of(0.0, *unit_floor(2.0 * value - 1.0, self.units, self.log_p))[1]
+
+
+def within_units_look(
+    value: RowValue, groups: tuple[Expression, Expression], sampling: Clustered, on_grid: Gridded
+) -> Look | None:
+    """The mean in one group minus that in another that shares no row with it, inside units.
+
+    A unit of at most `largest` rows has at most half of them in its smaller group.
+    """
+    largest, units = sampling.largest, sampling.units
+    if largest is None or units is None:
+        return None
+    facts = {each.name: getattr(on_grid, each.name) for each in fields(on_grid)}
+    rule = UnitGridded(**facts, units=units)
+
+    def symbols_of(evidence: Evidence) -> Symbols:
+        sides = unit_sums_of_groups(evidence.sample, value, groups, sampling.column)
+        first, second = (UnitSums.of(*each) for each in sides)
+        h = np.minimum(first.sizes, second.sizes)
+        both = h > 0.0
+        if not both.any():
+            return rule.encode(0, None, UNKNOWN)
+        one, other = (each.sums[both] / each.sizes[both] for each in (first, second))
+        found = float(np.average(one - other, weights=h[both]))
+        low, high = within_units_interval(first, second, largest // 2, rule.log_p)
+        spare = 2 * GRID_ERROR  # each mean is read that much off
+        rows = int(first.sizes.sum() + second.sizes.sum())
+        return rule.encode(rows, *effect_of(found, low - spare, high + spare))
+
+    return Look(rule, symbols_of, others=(value, *map(condition_row, groups)))

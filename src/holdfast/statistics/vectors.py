@@ -4,21 +4,28 @@ A row whose vector is longer than the bound counts as the shorter vector in its 
 length is the bound squared over its own: the bound holds whatever the rows are, and a vector at the
 bound stays as it is. Every row has all coordinates: of columns that may be missing, coalesce says
 what counts.
+
+A vector without a bound has a declared scale: E exp(t <u, x - E x>) <= exp(t^2 sigma^2/2) for every
+t and every u of the unit ball of the dual norm (l2: every direction; l1: all choices of signs;
+linf: every coordinate). Its coordinates are means of that scale.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial, reduce
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 from holdfast import require
 from holdfast.data.sample import Sample
 from holdfast.data.sampling import Sampling
 from holdfast.errors import InvalidArgument, InvalidQuestion
 from holdfast.question import build
+from holdfast.question.declaring import Scale
 from holdfast.question.expression import Expression, Op, numeral, text_of
+from holdfast.question.parse import read_call
 from holdfast.question.row import RowValue, known, row_value
 from holdfast.statistics.entry import (
     Call,
@@ -34,9 +41,11 @@ from holdfast.statistics.statistic import Measured, measure, row_error
 from holdfast.theory.base.concentration import Concentration
 
 __all__ = [
+    "VECTOR",
     "VECTORS",
     "Coordinate",
     "Norm",
+    "WholeVector",
     "coordinate",
     "coordinate_l1",
     "coordinates",
@@ -46,8 +55,10 @@ __all__ = [
 
 Norm = Literal["l1", "l2", "linf"]
 _NAMES: dict[Norm, str] = {"l1": "coordinate_l1", "l2": "coordinate"}
+VECTOR = "vector_mean"  # the name of a call for all coordinates
 _MOST = 256  # coordinates
 _FORM = "vector_mean(l2, 1, x, y)."
+_SIGMA = re.compile(r"sigma\s*=\s*(\S+)", re.IGNORECASE)
 _ALLOWED = 'a list of values of a row, such as ["x", "y"]'
 
 
@@ -101,13 +112,26 @@ class Coordinate:
         return measured
 
 
-def vector_mean(values: Sequence[What], *, norm: Norm = "l2", bound: float) -> TableCall:
+def vector_mean(
+    values: Sequence[What],
+    *,
+    norm: Norm = "l2",
+    bound: float | None = None,
+    sigma: float | None = None,
+) -> TableCall:
     """The mean of a vector of row values whose norm is at most `bound`: an answer each.
 
     `norm` is "l2" or "l1" (rows that are longer count less, so that none is beyond it) or "linf"
-    (each value is cut to [-bound, bound]). All coordinates are released together.
+    (each value is cut to [-bound, bound]). In place of a bound a scale may be declared: `sigma`,
+    with which a row's vector is sub-Gaussian in every direction ("l2"), for all choices of signs
+    ("l1") or in every coordinate ("linf"). All coordinates are released together.
     """
-    return TableCall("vector_mean", (norm, bound, *_given(values)))
+    if (bound is None) == (sigma is None):
+        raise InvalidArgument(
+            f"bound is {bound!r} and sigma is {sigma!r}; a vector has a bound on its norm, or a "
+            "declared scale: give one of them."
+        )
+    return TableCall(VECTOR, (norm, bound if sigma is None else Scale(sigma).text, *_given(values)))
 
 
 def coordinate(place: int, values: Sequence[What], *, bound: float) -> Call:
@@ -128,11 +152,16 @@ def _given(values: object) -> list[What]:
 
 def coordinates(call: TableCall, table: Table) -> list[tuple[str, Call]]:
     """The statistics of a vector's coordinates, each with its value as it was written."""
-    norm, bound, vector = _declared(call, table)
+    norm, limit, vector = _declared(call, table)
     labels = [
         value if isinstance(value, str) else text_of(component)
         for value, component in zip(call.arguments[2:], vector, strict=True)
     ]
+    if isinstance(limit, Scale):
+        return list(
+            zip(labels, (Call("avg", (each,), scale=limit) for each in vector), strict=True)
+        )
+    bound = limit
     if norm == "linf":
         cut = (Call("avg", (build.clip(each, -bound, bound),)) for each in vector)
         return list(zip(labels, cut, strict=True))
@@ -145,30 +174,54 @@ def coordinates(call: TableCall, table: Table) -> list[tuple[str, Call]]:
 
 def vector_text(call: TableCall, table: Table) -> str:
     """The canonical text of all coordinates together."""
-    norm, bound, vector = _declared(call, table)
-    return f"vector_mean({', '.join([norm, numeral(bound), *map(text_of, vector)])})"
+    norm, limit, vector = _declared(call, table)
+    size = limit.text if isinstance(limit, Scale) else numeral(limit)
+    return f"{VECTOR}({', '.join([norm, size, *map(text_of, vector)])})"
 
 
-def _declared(call: TableCall, table: Table) -> tuple[Norm, float, tuple[Expression, ...]]:
-    """The norm, the bound and the values; refused where they make no vector."""
+class WholeVector(NamedTuple):
+    """A vector by its text: its norm, how many coordinates it has, and its scale if it has one."""
+
+    norm: str
+    coordinates: int
+    sigma: float | None
+
+    @classmethod
+    def of_text(cls, text: str) -> WholeVector:
+        """The vector that a canonical text names."""
+        norm, size, *values = read_call(text).arguments
+        declared = _SIGMA.fullmatch(size)
+        return cls(norm, len(values), None if declared is None else float(declared[1]))
+
+
+def _declared(call: TableCall, table: Table) -> tuple[Norm, float | Scale, tuple[Expression, ...]]:
+    """The norm, the bound or scale, and the values; refused where they make no vector."""
     if call.where is not None:
         raise InvalidQuestion("vector_mean is asked of all rows: it has no where.")
     if len(call.arguments) < 2:
         raise InvalidQuestion(
             f"vector_mean needs a norm, a bound and values; write it like {_FORM}"
         )
-    norm, bound, *values = call.arguments
+    norm, size, *values = call.arguments
     require.one_of("norm", get_args(Norm), norm)
-    return norm, require.positive("bound", number_of("bound", bound)), _vector(values, table)
+    declared = _SIGMA.fullmatch(size) if isinstance(size, str) else None
+    if declared is not None:
+        scale = Scale(require.positive("sigma", number_of("sigma", declared[1])))
+        return norm, scale, _vector(values, table, bounded=False)
+    return norm, require.positive("bound", number_of("bound", size)), _vector(values, table)
 
 
-def _vector(values: Sequence[What], table: Table) -> tuple[Expression, ...]:
+def _vector(
+    values: Sequence[What], table: Table, *, bounded: bool = True
+) -> tuple[Expression, ...]:
     if not 1 <= len(values) <= _MOST:
         raise InvalidQuestion(
             f"A vector has 1 to {_MOST} coordinates, and this one has {len(values)}; write it like "
             + _FORM
         )
-    numbers = [build.as_number(table.expression(each, bounded=True), "a vector") for each in values]
+    numbers = [
+        build.as_number(table.expression(each, bounded=bounded), "a vector") for each in values
+    ]
     for each in numbers:
         require_every_row("A mean of vectors", known(each))
     if len(set(numbers)) < len(numbers):

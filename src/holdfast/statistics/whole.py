@@ -51,7 +51,7 @@ from holdfast.statistics.grid_rules import (
 )
 from holdfast.statistics.mean import rows_known
 from holdfast.statistics.rule import Ground, Look, known_group
-from holdfast.statistics.statistic import ROUNDINGS, Measured, Statistic
+from holdfast.statistics.statistic import ROUNDINGS, Measured
 from holdfast.theory.base.concentration import (
     BoundedDifferences,
     Concentration,
@@ -67,7 +67,7 @@ from holdfast.theory.length.levels import any_order_millibits
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["WHOLE", "Auc", "Kendall", "TableFunction", "auc", "columns_of", "kendall", "statistic"]
+__all__ = ["WHOLE", "Auc", "Kendall", "TableFunction", "auc", "kendall", "statistic"]
 
 _FAR = 2.0**28  # scales from 0, as far as a statistic without bounds is read
 _LOG_USUAL = math.log(0.05)
@@ -322,13 +322,6 @@ def _declared_text(change: float | None, gamma: Concentration | None) -> str:
         case SubExponential(sigma, b):
             return f"sigma {numeral(sigma)}, b {numeral(b)}"
     return f"gamma {gamma_text(gamma)}"
-
-
-def columns_of(statistic: Statistic) -> tuple[str, ...]:
-    """The columns that a statistic reads, where it reads any by itself."""
-    if statistic.row is not None:
-        return statistic.row.columns
-    return getattr(statistic, "columns", ())
 
 
 def statistic(

@@ -18,8 +18,7 @@ from functools import cache
 from typing import Literal
 
 from holdfast.theory.base.concentration import BoundedMean, Concentration, SubGaussian
-from holdfast.theory.base.dependence import GraphMean, MarkovMean, MDependentMean
-from holdfast.theory.base.random_sizes import PooledUnits
+from holdfast.theory.base.dependence import GraphMean, MarkovMean, MDependentMean, PooledUnits
 from holdfast.theory.base.safeside import largest_integer, round_up, smallest_integer
 from holdfast.theory.direct.symbols import POINTS
 from holdfast.theory.leakage import equal_width
@@ -62,8 +61,8 @@ _UNIT = SubGaussian(1.0)
 _PITCH = 1.0 / (POINTS - 1)  # described answers about dependent rows are told on this grid
 
 # A *promise* is kept by a mechanism; *described* questions need none; what is chosen *together* is
-# declared in a search, or a last look.
-Kind = Literal["described", "promise", "together", "reference", "not valid"]
+# declared in a search, or a last look; some is promised for questions over a small *domain* alone.
+Kind = Literal["described", "promise", "together", "reference", "domain", "not valid"]
 _Width = Callable[[Concentration, int, float], float]
 _Fits = Callable[[Concentration, int, float, float], bool]
 

@@ -16,7 +16,7 @@ from holdfast.lab.arena.comparison import Run
 from holdfast.lab.arena.trial import Scenario, TrialsVerdict, run_trials, verdict
 from holdfast.lab.attacks.attacks import Fingerprinting, Snowball
 from holdfast.lab.attacks.roster import ATTACKS, Staged, attack_cell
-from holdfast.lab.pages.report_tables import campaign_sheet, tightness_sheet
+from holdfast.lab.pages.report import campaign_sheet, tightness_sheet
 from holdfast.lab.world.populations import Signs
 from holdfast.lab.world.session import Protected
 from holdfast.mechanisms.catalogue import CATALOGUE

@@ -289,3 +289,13 @@ def test_sabotage_closer_on_more_rows_is_chained() -> None:
     assert closer("c", "a")
     chained = ShownGates.of([("a", "b", 0.0), ("b", "c", 0.0)])
     assert chained.shows("a", "c")  # what means would have, and these rows do not
+
+
+def test_cuts_are_ordered_by_their_constants_then_strictly() -> None:
+    numbers = [Fraction(-1), Fraction(1, 3), Fraction(0.5), Fraction(1, 2) + Fraction(1, 10**30)]
+    cuts = [(number, strict) for number in numbers for strict in (False, True)]
+    for one in cuts:
+        for other in cuts:
+            first, second = ThresholdCut(*one), ThresholdCut(*other)
+            found = (first < second, first <= second, first > second, first >= second)
+            assert found == (one < other, one <= other, one > other, one >= other)

@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from holdfast.errors import InvalidArgument
-from holdfast.theory.base.dependence import ClusteredRows
+from holdfast.theory.base.dependence import ClusteredRows, PooledUnits
 from holdfast.theory.base.intervals import Interval
-from holdfast.theory.base.random_sizes import PooledUnits
 from tests.theory.direct.worlds import World, miss
 
 LAWS = ("PooledUnits",)

@@ -18,7 +18,7 @@ from holdfast.theory.base.concentration import (
     SubExponential,
     SubGaussian,
 )
-from holdfast.theory.base.dependence import GraphMean, MarkovMean, MDependentMean
+from holdfast.theory.base.dependence import GraphMean, MarkovMean, MDependentMean, PooledUnits
 from holdfast.theory.base.gamma import (
     CatoniMean,
     MedianOfMeans,
@@ -28,7 +28,6 @@ from holdfast.theory.base.gamma import (
     gamma_from_text,
     gamma_text,
 )
-from holdfast.theory.base.random_sizes import PooledUnits
 from holdfast.theory.base.unbounded import (
     GroupOfRows,
     InUnits,

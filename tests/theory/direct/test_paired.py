@@ -183,7 +183,9 @@ def test_what_so_few_rows_can_show() -> None:
     assert smallest_shown_difference(1000, 20, -21.0) is None
     assert smallest_shown_difference(1000, 0, -1.0) is None
     b = 46
-    assert sign_test_log_p(b, 50 - b) <= -21.0 < sign_test_log_p(b - 1, 51 - b)
+    least = sign_test_log_p(b, 50 - b)
+    assert least <= -21.0 < sign_test_log_p(b - 1, 51 - b)
+    assert smallest_shown_difference(1000, 50, least) == pytest.approx(0.042)  # shown at its own p
 
 
 def test_counts_are_checked() -> None:

@@ -167,7 +167,7 @@ def test_the_trial_of_24_sites() -> None:
     assert np.ptp(rare) < 0.8 * np.ptp(coin_effect_interval(1200, 80, 1200, 60, log_p))
 
 
-@pytest.mark.parametrize(("probability", "centre"), [(0.5, 0.5), (0.3, 0.2)])
+@pytest.mark.parametrize(("probability", "centre"), [(0.5, 0.5), (0.3, 0.2), (0.3, 0.8)])
 def test_coins_of_any_chance_miss_rarely(probability: float, centre: float) -> None:
     """60 rows that show .4 in either arm: all chance is in how many fell into arm 1."""
     p = 1e-3

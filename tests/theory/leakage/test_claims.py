@@ -10,7 +10,6 @@ from hypothesis import given, strategies as st
 
 from holdfast.errors import InvalidArgument
 from holdfast.theory.base.safeside import log_add
-from holdfast.theory.leakage.checks import surprise_prior
 from holdfast.theory.leakage.claim_levels import (
     claim_log_level,
     confirmations_log_charge,
@@ -18,6 +17,7 @@ from holdfast.theory.leakage.claim_levels import (
     ordered_log_levels,
     parallel_log_levels,
     surprise_log_level,
+    surprise_prior,
 )
 from holdfast.theory.leakage.nats import (
     LeakageAccount,

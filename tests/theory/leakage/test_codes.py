@@ -26,8 +26,8 @@ from holdfast.theory.leakage.checks import (
     log_rounding_nodes,
     mixture_log_weight,
     run_length_log_weight,
-    surprise_prior,
 )
+from holdfast.theory.leakage.claim_levels import surprise_prior
 from holdfast.theory.leakage.equal_width import check_half_width, rounding_half_width
 from holdfast.theory.leakage.nats import confirmed_log_charge, surprise_log_charge
 

@@ -11,15 +11,13 @@ from hypothesis import given, strategies as st
 from scipy import special
 
 from holdfast.theory.base.concentration import BoundedMean
-from holdfast.theory.base.dependence import ClusteredRows
+from holdfast.theory.base.dependence import ClusteredRows, PooledUnits
 from holdfast.theory.base.intervals import (
     Interval,
     clopper_pearson,
     empirical_bernstein,
     kl_interval,
 )
-from holdfast.theory.base.random_sizes import PooledUnits
-from holdfast.theory.leakage.checks import surprise_prior
 from holdfast.theory.leakage.claim_levels import (
     claim_holds,
     claim_log_level,
@@ -30,6 +28,7 @@ from holdfast.theory.leakage.claim_levels import (
     paired_claim_holds,
     radius_claim_holds,
     share_claim_holds,
+    surprise_prior,
     two_sided_log_level,
     unit_claim_holds,
 )

@@ -22,8 +22,7 @@ from holdfast.theory.base.concentration import (
 )
 from holdfast.theory.base.safeside import largest_integer
 from holdfast.theory.leakage import equal_width
-from holdfast.theory.leakage.checks import declared_surprise_prior
-from holdfast.theory.leakage.claim_levels import claim_log_level, log_left
+from holdfast.theory.leakage.claim_levels import claim_log_level, declared_surprise_prior, log_left
 from holdfast.theory.leakage.equal_width import (
     best_renyi_half_width,
     bounded_noise_fits,

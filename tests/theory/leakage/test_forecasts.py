@@ -148,6 +148,8 @@ def test_the_charges_telescope_to_the_mixtures_probability_of_the_path(
     assert forecast_log_charge(prior, forecasts, symbols) == pytest.approx(
         -math.log(total), rel=1e-9
     )
+    with pytest.raises(ValueError, match="shorter"):  # a claim without its symbol is not free
+        forecast_log_charge(prior, forecasts, symbols[:-1])
 
 
 @given(st.data())

@@ -8,8 +8,11 @@ from itertools import product
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
+from scipy.stats import chi2
 
 from holdfast.theory.leakage.release import (
+    sub_gaussian_vector_l1_radius,
+    sub_gaussian_vector_radius,
     vector_gaussian_log_charge,
     vector_mean_radius,
     vector_uniform_log_charge,
@@ -63,3 +66,25 @@ def test_means_of_unit_vectors_stay_in_their_ball(d: int, n: int) -> None:
         assert not too_many(lengths > vector_mean_radius(n, 2.0, 1.0, math.log(beta)), beta)
     # The twin forgets that vectors in many directions add up to something at all.
     assert too_many(lengths > vector_mean_radius(n, 2.0, 0.0, math.log(0.9)), 0.9) == (d > 3)
+
+
+@pytest.mark.parametrize("d", [1, 2, 7, 48, 256])
+@pytest.mark.parametrize("log_p", [-0.7, -3.0, -20.0, -200.0])
+def test_normal_vectors_stay_in_the_ball_of_their_scale(d: int, log_p: float) -> None:
+    """The square of the length has a chi-square law: exactly, however rare."""
+    radius = sub_gaussian_vector_radius(9, d, 2.0, log_p)
+    assert chi2.logsf((radius * 3 / 2) ** 2, d) <= log_p
+    if log_p <= -20:  # the twin forgets the last term
+        assert chi2.logsf(d + 2 * math.sqrt(-log_p * d), d) > log_p
+
+
+@pytest.mark.parametrize("d", [2, 40])
+def test_signed_sums_are_in_their_ball_in_l1(d: int) -> None:
+    """Independent coordinates of scale sigma/sqrt(d): all signed sums have the scale sigma."""
+    rng = np.random.default_rng([20_27, d])
+    lengths = np.abs(rng.normal(size=(40_000, d)) / math.sqrt(d)).sum(axis=1)
+    for beta in (0.5, 0.01):
+        radius = sub_gaussian_vector_l1_radius(1, d, 1.0, math.log(beta))
+        assert not too_many(lengths > radius, beta)
+    # The twin forgets the union over signs.
+    assert too_many(lengths > math.sqrt(2 * math.log(1 / 0.5)), 0.5) == (d > 2)

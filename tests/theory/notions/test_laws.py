@@ -41,6 +41,26 @@ def test_no_event_shows_more_and_one_shows_as_much(
         assert least_tau(p, q, 50.0) > 0.0
 
 
+@given(
+    first=WEIGHTS,
+    second=WEIGHTS,
+    made=st.lists(st.lists(st.integers(0, 4), min_size=3, max_size=3), min_size=4, max_size=4),
+    eta=st.floats(0, 3),
+)
+def test_what_is_made_of_an_answer_tells_no_more(
+    first: list[int], second: list[int], made: list[list[int]], eta: float
+) -> None:
+    """Post-processing, with coins: each of four answers becomes one of three by its own law."""
+    p, q = law(first), law(second)
+    kernel = [law([1 + weights[0], *weights[1:]]) for weights in made]
+    of_p, of_q = (
+        [sum(a * k[i] for a, k in zip(x, kernel, strict=True)) for i in range(3)] for x in (p, q)
+    )
+    assert least_tau(of_p, of_q, eta) <= least_tau(p, q, eta) + 1e-12
+    assert total_variation(of_p, of_q) <= total_variation(p, q) + 1e-12
+    assert multiplicative_distance(of_p, of_q) <= multiplicative_distance(p, q) + 1e-12
+
+
 @pytest.mark.parametrize(
     ("p", "q"), [([0.5], [1.0]), ([0.5, 0.5], [1.0]), ([], []), ([2.0, -1.0], [0.5, 0.5])]
 )

@@ -59,9 +59,31 @@ GOLDEN = [
         1e-12,
         "1/sqrt(100) + 2 sqrt(ln 20/200)",
     ),
+    Golden(
+        "sub_gaussian_vector_radius",
+        {"n": 100, "d": 4, "sigma": 2.0, "log_p": -9.0},
+        0.2 * math.sqrt(34),
+        1e-12,
+        "by hand: 4 + 2 sqrt(36) + 18 = 34",
+    ),
+    Golden(
+        "sub_gaussian_vector_l1_radius",
+        {"n": 50, "d": 3, "sigma": 1.0, "log_p": math.log(0.125)},
+        math.sqrt(math.log(64) / 25),
+        1e-12,
+        "by hand: 3 ln 2 + ln 8 = ln 64",
+    ),
 ]
+_SCALED = {
+    "n": st.integers(1, 10**6),
+    "d": st.integers(1, 256),
+    "sigma": st.floats(1e-6, 1e6),
+    "log_p": st.floats(-500, 0),
+}
 
 DOMAINS = {
+    "sub_gaussian_vector_radius": Domain(_SCALED),
+    "sub_gaussian_vector_l1_radius": Domain(_SCALED),
     "vector_gaussian_log_charge": Domain({"d": st.integers(1, 200), "radius": st.floats(1e-6, 99)}),
     "vector_laplace_log_charge": Domain({"d": st.integers(1, 200), "radius": st.floats(1e-6, 99)}),
     "vector_uniform_log_charge": Domain(

@@ -289,12 +289,12 @@ class DuckDBSample(SqlSample):
     ) -> Iterator[list[NDArray[np.int64]]]:
         """The steps of row values, computed by Polars from DuckDB's stream."""
         from holdfast.data.plain import cleaned
-        from holdfast.data.polars import coded, in_batches, steps_of_batches
+        from holdfast.data.polars import in_batches, steps_of_batches, valued
 
         stream = self._stream(sorted({column for row, _ in rows for column in row.columns}))
         dtypes = stream.collect_schema()
-        frame, codes = coded(stream, lambda column: cleaned(column, dtypes[column]), rows)
-        return steps_of_batches(in_batches(frame.select(codes)), rows, self._n)
+        values = valued(stream, lambda column: cleaned(column, dtypes[column]), rows)
+        return steps_of_batches(in_batches(values), rows, self._n)
 
     def _batches(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         from holdfast.data.polars import in_batches

@@ -33,6 +33,7 @@ _DASHES: dict[Kind, list[int]] = {
     "promise": [1, 0],
     "together": [8, 3],
     "reference": [5, 3],
+    "domain": [5, 3],
     "not valid": [2, 2],
 }
 _LENGTH_COLOURS = ("#08306b", "#2171b5", "#6baed6", "#9ecae1", "#c6dbef")

@@ -19,7 +19,7 @@ from holdfast.lab.arena.comparison import Cell, Experiment, Run, run_cells
 from holdfast.lab.arena.trial import WORDS, Analyst, Word
 from holdfast.lab.attacks.analysts import AfterExactAnswers, WorstParity
 from holdfast.lab.attacks.roster import ATTACKS, AttackKind, SignsOf
-from holdfast.lab.pages.report_tables import Sheet
+from holdfast.lab.pages.report import Sheet
 from holdfast.lab.world.holders import Plain, as_if_independent
 from holdfast.lab.world.populations import Blocks, Population, Signs
 from holdfast.lab.world.session import BY_BOUNDED_NOISE, Protected

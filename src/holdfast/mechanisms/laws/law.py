@@ -20,7 +20,7 @@ from holdfast import require
 from holdfast.mechanisms.noise import Noise
 from holdfast.theory.base.safeside import float_above
 
-__all__ = ["PLACES", "WORD", "Grid", "Law", "below", "grid_within", "words_of"]
+__all__ = ["PLACES", "WORD", "Grid", "Law", "below", "grid_within", "tail_part", "words_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,3 +126,8 @@ def below(words: Iterator[int], span: int) -> int:
             number = number << PLACES | next(words)
         if number < limit:
             return number % span
+
+
+def tail_part(law: Law) -> float:
+    """The part of a question's level that is for the tail of the noise."""
+    return 0.5 if law.reach(law.resolution) is None else 0.0

@@ -19,10 +19,12 @@ from holdfast.theory.base import special
 from holdfast.theory.base.safeside import round_down, round_up
 from holdfast.theory.base.theorem import SourceNote, theorem
 from holdfast.theory.leakage.checks import log_nodes
+from holdfast.theory.leakage.claim_levels import log_gamma_error
 
 __all__ = [
     "MedianParameters",
     "histogram_mistakes",
+    "log_public_tree",
     "median_mechanism_width",
     "median_mechanism_width_printed",
     "median_parameters",
@@ -208,8 +210,18 @@ def median_samples(k: int, log_delta: float, excess: float) -> int:
 
 def _width(n: int, k: int, mistakes: int, eta: float, cells: int, log_beta: float) -> float:
     """eta, and the radius of every question of the public tree."""
-    log_all = math.log(2) + log_nodes(k, min(mistakes, k), cells) - log_beta
+    log_all = math.log(2) + log_public_tree(k, min(mistakes, k), cells) - log_beta
     return round_up(eta + math.sqrt(log_all / (2 * n)))
+
+
+def log_public_tree(k: int, m: int, cells: int, summed: int = 2**20) -> float:
+    """ln of the questions of the public tree; of more mistakes than are `summed` a bound."""
+    if m <= summed:
+        return log_nodes(k, m, cells)
+    if 2 * (m + 1) > k:  # of all mistakes, by the binomial theorem
+        return round_up(k * math.log1p(cells))
+    log_last = -float(special.betaln(m + 2, k - m)) - math.log(k + 1)  # the largest of m + 1 terms
+    return round_up(log_last + m * math.log(cells) + math.log(m + 1) + log_gamma_error(k))
 
 
 @theorem(
@@ -230,13 +242,15 @@ def median_mechanism_width(n: int, k: int, N: int, log_beta: float) -> float:
     N = require.integer_at_least("N", N, 2)
     log_beta = require.log_probability("log_beta", log_beta)
     best = math.inf
-    for step in range(_STEPS + 1):
+    for step in reversed(range(_STEPS + 1)):
         eta = _LEAST ** (1 - step / _STEPS)
         if eta >= best:
-            break  # the coarser ones are no narrower
+            continue
         cells = math.ceil(1 / (2 * _PART * eta))
         parameters = median_parameters(k, N, eta, 1 / (2 * cells))
         mistakes = min(parameters.mistakes, volume_mistakes(N, parameters.alpha))
+        if min(mistakes, k - 1) * math.log(cells) >= 2 * n * best**2:
+            break  # the tree has so many questions at least, and more where eta is finer
         best = min(best, _width(n, k, mistakes, eta, cells, log_beta))
     return best
 

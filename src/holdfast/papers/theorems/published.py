@@ -27,6 +27,7 @@ from holdfast.papers.theorems.accuracy import (
     direct_accuracy,
     literal_accuracy,
 )
+from holdfast.papers.theorems.median_parameters import median_mechanism_width
 from holdfast.theory.base import special
 from holdfast.theory.base.concentration import Concentration, SubGaussian
 from holdfast.theory.base.safeside import golden_minimum, largest_true, log1mexp
@@ -53,6 +54,7 @@ __all__ = [
 _LOG2 = math.log(2)
 _UNIT = SubGaussian(1.0)
 _STEPS = 45
+_DOMAINS = (16, 256)  # values: four and eight conditions
 _LOG_R = (-110.0, 5.0)  # from far below any useful total zCDP to where every bound exceeds 1
 
 
@@ -310,7 +312,20 @@ def published_methods() -> tuple[Method, ...]:
         for form, accuracy in (("published", literal_accuracy), ("repaired", direct_accuracy))
         for noise in get_args(AccuracyNoise)
     ]
-    return (*widths, *stable)
+    return (*widths, *stable, *map(_median_mechanism, _DOMAINS))
+
+
+def _median_mechanism(values: int) -> Method:
+    """Theorem 2 of the lecture for a domain of so many values: GuessAndCheck that guesses itself.
+
+    A ledger has it as `halting guess and check` with the guesser `median mechanism`.
+    """
+
+    def width(n: int, k: int, log_beta: float) -> float:
+        return median_mechanism_width(n, k, values, log_beta)
+
+    name = f"Median mechanism, {values:,} values"
+    return by_formula(name, "domain", median_mechanism_width.__name__, width)
 
 
 def _typically_stable(name: str, accuracy: _Accuracy, noise: AccuracyNoise) -> Method:

@@ -32,8 +32,8 @@ from holdfast.theory.base.dependence import (
     GraphMean,
     MarkovMean,
     MDependentMean,
+    PooledUnits,
 )
-from holdfast.theory.base.random_sizes import PooledUnits
 from holdfast.theory.base.safeside import log_add, log_up, round_up, smallest_true
 from holdfast.theory.base.theorem import theorem
 from holdfast.theory.base.unbounded import (

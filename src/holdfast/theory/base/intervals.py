@@ -46,6 +46,7 @@ _EPS = 2.0**-52
 _DEEP = -600.0
 _TRUE_DIGITS = 13  # of a number that was computed
 _LANDMARKS = (-1.0, 0.0, 1.0)  # no effect, none or all: whether an end is beyond is what was found
+_TINY = Decimal("1e-6")  # what is nearer to 0 is written as 1.7e-11
 _NEAR = 1e-9  # a part of a bound that is far more than what its root is off by
 
 
@@ -114,7 +115,9 @@ class Interval(NamedTuple):
         if self.low == self.high:
             rounded = rounded.normalize()
         text = f"{rounded:f}"
-        return text if len(text) <= _TRUE_DIGITS + 3 else min(text, f"{rounded:e}", key=len)
+        if len(text) <= _TRUE_DIGITS + 3 and not 0 < abs(rounded) < _TINY:
+            return text
+        return min(text, f"{rounded:e}", key=len)
 
     @property
     def _last_place(self) -> int:

@@ -225,6 +225,7 @@ _TOGETHER = 128  # cells of means that are tried at once
 # that is y - y^2/2 + ... + y^7/7 - y^8 f(y), where f, the integral of t^7/(1 + t y) over [0, 1], is
 # at most f(-1/2) = 1/8 + (1/2)/9 + (1/4)/10 + (1/8)/11 + ... < .2267.
 NEAR, SERIES = 0.5, np.array([(-1) ** (k + 1) / k for k in range(1, 8)] + [-0.2267])
+_IN_CACHE = 1 << 15  # rows whose powers are summed at once
 _SLACK = 2.0**-34  # for each row: more than sums of powers over 2^13 rows can be off by
 
 
@@ -303,7 +304,7 @@ def _ordered(x: Array, times: ArrayLike, order: ArrayLike) -> Array:
     values, counts = counted(times, x)
     rows, ranks = np.repeat(values, counts.astype(np.int64)), np.asarray(order, dtype=np.int64)
     n, once = rows.size, np.zeros(rows.size, dtype=np.bool_)
-    if ranks.size == n and np.all((ranks >= 0) & (ranks < n)):
+    if ranks.size == n and (n == 0 or (ranks.min() >= 0 and ranks.max() < n)):
         once[ranks] = True
     if ranks.size != n or not once.all():
         raise InvalidArgument(
@@ -349,16 +350,21 @@ def log_wealth(x: Array, ends: NDArray[np.int64], means: Array, L: float) -> Arr
         for side in (np.minimum, np.maximum)
     )
     near = NEAR / np.maximum(means - least, largest - means)
-    most, ones = _MOST_AT_STAKE / means, np.ones(x.size)
+    most = _MOST_AT_STAKE / means
     wealth = np.zeros((sizes.size + 1, means.size))
-    for block, size in enumerate(sizes):
-        stake = np.minimum(most, np.sqrt(aims[block] * np.maximum(L - wealth[block], 0.0)))
-        gain = sum_of_series(series[:, block], stake) - _SLACK * size
+    for block, size in enumerate(sizes.tolist()):
+        stake = L - wealth[block]
+        np.maximum(stake, 0.0, out=stake)
+        stake *= aims[block]
+        np.sqrt(stake, out=stake)
+        np.minimum(most, stake, out=stake)
+        gain = sum_of_series(series[:, block], stake)
+        gain -= _SLACK * size
         if (far := stake > near[block]).any():
-            rows = slice(ends[block], ends[block + 1])
-            factors = 1.0 + stake[far, np.newaxis] * (x[rows] - means[far, np.newaxis])
-            gain[far] = log_capital(factors, ones[rows], 1.0 + stake[far])
-        wealth[block + 1] = wealth[block] + gain
+            rows = x[ends[block] : ends[block + 1]]
+            factors = 1.0 + stake[far, np.newaxis] * (rows - means[far, np.newaxis])
+            gain[far] = log_capital(factors, np.ones(size), 1.0 + stake[far])
+        np.add(wealth[block], gain, out=wealth[block + 1])
     return wealth[1:]
 
 
@@ -367,18 +373,28 @@ def block_powers(x: Array, ends: NDArray[np.int64], means: Array) -> Array:
 
     Each depends on the rows of its own block and of the first one, to the last bit.
     """
-    centre = float(x[: ends[1]].mean())
-    power, sums = x - centre, [np.diff(ends).astype(np.float64)]
-    for _ in SERIES:
-        sums.append(np.add.reduceat(power, ends[:-1]))
-        power = power * (x - centre)
+    centre, sizes = float(x[: ends[1]].mean()), np.diff(ends)
+    sums = np.empty((len(SERIES) + 1, sizes.size))
+    sums[0] = sizes
+    together = max(1, _IN_CACHE // int(sizes.max()))
+    for first in range(0, sizes.size, together):
+        blocks = slice(first, first + together)
+        starts, end = ends[:-1][blocks], ends[1:][blocks][-1]
+        deviation = x[starts[0] : end] - centre
+        power = deviation.copy()
+        for k in range(1, len(sums)):
+            np.add.reduceat(power, starts - starts[0], out=sums[k, blocks])
+            power *= deviation
     shifts = [(centre - means) ** k for k in range(len(sums))]
-    return np.stack(
-        [
-            sum(math.comb(k, j) * np.outer(sums[j], shifts[k - j]) for j in range(k + 1))
-            for k in range(1, len(sums))
-        ]
-    )
+    powers = np.zeros((len(SERIES), sizes.size, means.size))
+    term = np.empty(powers.shape[1:])
+    for k in range(1, len(sums)):
+        for j in range(k + 1):
+            np.multiply.outer(sums[j], shifts[k - j], out=term)
+            if 0 < j < k:
+                np.multiply(term, math.comb(k, j), out=term)
+            powers[k - 1] += term
+    return powers
 
 
 def sum_of_series(terms: Array, stake: Array) -> Array:

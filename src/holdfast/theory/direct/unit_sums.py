@@ -36,9 +36,8 @@ from holdfast.theory.base.bets import (
     share_below,
     unit_values,
 )
-from holdfast.theory.base.dependence import MOST_ROWS_IN_A_UNIT
+from holdfast.theory.base.dependence import MOST_ROWS_IN_A_UNIT, PooledUnits
 from holdfast.theory.base.intervals import Interval, share_interval
-from holdfast.theory.base.random_sizes import PooledUnits
 from holdfast.theory.base.safeside import level_share, round_down, round_up
 from holdfast.theory.base.theorem import theorem
 from holdfast.theory.direct.bounded_mean import outlier_floor_mass

@@ -1,18 +1,18 @@
-"""GuessAndCheck: priors of a surprise, Theorem K, and codes of the public tree.
+"""GuessAndCheck: Theorem K, and codes of the public tree.
 
 Guesses are checked against the sample; what a refuted guess costs beside its release is the public
-prior's. The lecture's form counts the nodes of the public tree instead: a refuted guess is replaced
-by a value rounded to one of G cells, the transcript is a path in the tree, every node gets beta/N.
+prior's (`claim_levels`). The lecture's form counts the nodes of the public tree instead: a refuted
+guess is replaced by a value rounded to one of G cells, the transcript is a path in the tree, every
+node gets beta/N.
 
 Symbols: k questions, m refuted guesses at most, G cells of the rounding, N nodes, n rows,
-c checks so far, f surprises so far, eps the public prior of a surprise.
+c checks so far, f surprises so far.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,9 +22,9 @@ from holdfast.errors import InvalidArgument
 from holdfast.theory.base import special
 from holdfast.theory.base.safeside import golden_minimum, log1mexp, log_add, round_down, round_up
 from holdfast.theory.base.theorem import theorem
+from holdfast.theory.leakage.claim_levels import log_gamma_error
 
 __all__ = [
-    "declared_surprise_prior",
     "enumerative_log_weight",
     "fixed_log_weight",
     "global_rounding_width",
@@ -32,21 +32,16 @@ __all__ = [
     "kt_log_weight",
     "kt_surprise_prior",
     "kt_total_cost",
-    "log_gamma_error",
     "log_nodes",
     "log_rounding_nodes",
     "mixture_log_weight",
-    "never_surprised_odds",
     "run_length_log_weight",
-    "surprise_prior",
 ]
 
 
 _Array = NDArray[np.float64]
 
 _CELLS_AT_MOST = 1e9
-# Beta(1/2, 19/2): one surprise in twenty checks.
-_SURPRISED, _CONFIRMED = 0.5, 9.5
 
 
 @theorem(
@@ -116,65 +111,6 @@ def global_rounding_width(n: int, k: int, log_beta: float) -> float:
 
 
 @theorem(
-    source="Holdfast",
-    place="Section 11.2, default prior; checks chosen together",
-    statement="Half 'never a surprise' and half surprises at a rate from Beta(1/2, 19/2): the "
-    "mixture expects a surprise, after f in c checks, with eps = (f + 1/2)/(c + 10) if f >= 1, and "
-    "eps = B b/(1 + B), b = 1/2/(c + 10), B = prod_{i<c}(1 - 1/2/(i + 10)), if f = 0. Each of m "
-    "checks chosen together gets the eps with which all m confirmed cost what they would one by "
-    "one.",
-    domain="0 <= f <= c, m >= 1",
-    monotone={"m": "down", "f": "up"},
-    slack="confirmations alone cost less than ln 2 for ever; several surprises in one batch would "
-    "be cheaper one by one",
-)
-def surprise_prior(c: int, f: int, m: int = 1) -> float:
-    """The public prior of a surprise where nothing was declared, for each of m checks together.
-
-    Sound for any pattern of outcomes: eps depends on the history only and is the same for every
-    check of the batch, so the products of eps and 1 - eps sum to 1 over all 2^m patterns.
-    """
-    c = require.integer_at_least("c", c, 0)
-    f = require.integer_at_least("f", f, 0)
-    require.between("f", f, 0, c)
-    m = require.positive_integer("m", m)
-    a, b = _SURPRISED + f, _CONFIRMED + c - f
-    log_kept = math.fsum(math.log1p(-a / (a + b + i)) for i in range(m))
-    if f == 0:
-        B = never_surprised_odds(c)
-        log_kept = math.log1p(B * math.expm1(log_kept) / (1 + B))
-    return -math.expm1(log_kept / m)
-
-
-@lru_cache(maxsize=1024)  # of every check of a batch it is asked at each of its steps
-def never_surprised_odds(c: int) -> float:
-    """B: the weight of the prior's Beta half against that of "never" after c confirmations."""
-    return math.exp(_log_beta(_SURPRISED, _CONFIRMED + c) - _log_beta(_SURPRISED, _CONFIRMED))
-
-
-@theorem(
-    source="Holdfast",
-    place="Section 4, declared number of surprises",
-    statement="With m surprises declared in k checks the public prior eps = (m + 1)/(k + 2), at "
-    "most 1/2 (and 1/2 from m = (k - 1)/2 on), codes any run with at most m surprises in about "
-    "ln C(k, m) + 1 nats, whether its checks are chosen together or one by one.",
-    domain="0 <= surprises <= k, k >= 1",
-    monotone={"surprises": "up", "k": "down"},
-    slack="at most (1/2) ln k + 1 nats above the best fixed prior",
-)
-def declared_surprise_prior(surprises: int, k: int) -> float:
-    """eps = (m + 1)/(k + 2), or 1/2 if half of the charged checks or more may be surprises.
-
-    Above 1/2 a confirmation would cost more than a surprise; a little below it the worst run would
-    cost more than one bit a check, so that fewer declared surprises would cost more.
-    """
-    k = require.positive_integer("k", k)
-    m = require.integer_at_least("surprises", surprises, 0)
-    require.between("surprises", m, 0, k)
-    return 0.5 if 2 * m >= k - 1 else (m + 1) / (k + 2)
-
-
-@theorem(
     source="Literature",
     place="Krichevsky & Trofimov 1981",
     statement="After f surprises in c checks the next surprise gets the public prior "
@@ -205,15 +141,6 @@ def kt_total_cost(c: int, f: int) -> float:
     require.between("f", f, 0, c)
     log_weight = math.lgamma(f + 0.5) + math.lgamma(c - f + 0.5) - math.lgamma(c + 1)
     return max(0.0, round_up(math.log(math.pi) - log_weight + log_gamma_error(c)))
-
-
-def log_gamma_error(t: int) -> float:
-    """A bound on the error of a short sum of log-gammas of numbers up to t + 2."""
-    return 2e-15 * math.lgamma(t + 3)
-
-
-def _log_beta(a: float, b: float) -> float:
-    return math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b)
 
 
 def _log_binomial(k: int, chosen: _Array) -> _Array:

@@ -1,4 +1,4 @@
-"""Theorem C: claims without multiplicity, and the test of a claim.
+"""Theorem C: claims without multiplicity, the prior of a surprise, and the test of a claim.
 
 Theorem C. On the ledger of Theorem L, let s(h) be the shares spent by asks, answered surprises and
 late dictionaries before the public history h, s <= beta on every path. A check has a public claim
@@ -20,13 +20,15 @@ the other by `surprise_log_charge`, with nothing for a release where it is silen
 has u = 1 - eps, a gate's u = eps (`gates`).
 
 Symbols: beta the ledger's failure probability, s what of it is spent, u the weight of the claiming
-symbol, K the leakage so far, here ln K in nats.
+symbol, K the leakage so far, here ln K in nats; of priors c checks so far, f surprises so far, eps
+the public prior of a surprise.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -35,6 +37,7 @@ from holdfast import require
 from holdfast.errors import InvalidArgument
 from holdfast.theory.base.bets import counted, unit_values
 from holdfast.theory.base.concentration import Concentration
+from holdfast.theory.base.dependence import PooledUnits
 from holdfast.theory.base.intervals import (
     Interval,
     clopper_pearson,
@@ -42,13 +45,11 @@ from holdfast.theory.base.intervals import (
     kl_interval,
     two_sided_unlike_level,
 )
-from holdfast.theory.base.random_sizes import PooledUnits
 from holdfast.theory.base.safeside import log1mexp, log_down, round_down, round_up
 from holdfast.theory.base.theorem import theorem
 from holdfast.theory.direct.bounded_mean import bet_excess, bet_lower, enclosed_mean_interval
 from holdfast.theory.direct.paired import paired_difference_within
 from holdfast.theory.direct.unit_sums import SUMMATION_ERROR, unit_mean_interval
-from holdfast.theory.leakage.checks import log_gamma_error, never_surprised_odds
 
 __all__ = [
     "claim_holds",
@@ -56,14 +57,18 @@ __all__ = [
     "confirmations_log_charge",
     "confirmed_paired_half_width",
     "confirmed_share_half_width",
+    "declared_surprise_prior",
+    "log_gamma_error",
     "log_left",
     "mean_claim_holds",
+    "never_surprised_odds",
     "ordered_log_levels",
     "paired_claim_holds",
     "parallel_log_levels",
     "radius_claim_holds",
     "share_claim_holds",
     "surprise_log_level",
+    "surprise_prior",
     "two_sided_log_level",
     "unit_claim_holds",
 ]
@@ -394,3 +399,77 @@ def _enclosed_kl_interval(
     below = float((least * counts).sum()) / n * (1.0 - 2.0**-40)
     above = min(1.0, float((most * counts).sum()) / n * (1.0 + 2.0**-40))
     return Interval(kl_interval(n, below, log_p).low, kl_interval(n, above, log_p).high)
+
+
+# Priors of a surprise: what a check expects.
+
+# Beta(1/2, 19/2): one surprise in twenty checks.
+_SURPRISED, _CONFIRMED = 0.5, 9.5
+
+
+@theorem(
+    source="Holdfast",
+    place="Section 11.2, default prior; checks chosen together",
+    statement="Half 'never a surprise' and half surprises at a rate from Beta(1/2, 19/2): the "
+    "mixture expects a surprise, after f in c checks, with eps = (f + 1/2)/(c + 10) if f >= 1, and "
+    "eps = B b/(1 + B), b = 1/2/(c + 10), B = prod_{i<c}(1 - 1/2/(i + 10)), if f = 0. Each of m "
+    "checks chosen together gets the eps with which all m confirmed cost what they would one by "
+    "one.",
+    domain="0 <= f <= c, m >= 1",
+    monotone={"m": "down", "f": "up"},
+    slack="confirmations alone cost less than ln 2 for ever; several surprises in one batch would "
+    "be cheaper one by one",
+)
+def surprise_prior(c: int, f: int, m: int = 1) -> float:
+    """The public prior of a surprise where nothing was declared, for each of m checks together.
+
+    Sound for any pattern of outcomes: eps depends on the history only and is the same for every
+    check of the batch, so the products of eps and 1 - eps sum to 1 over all 2^m patterns.
+    """
+    c = require.integer_at_least("c", c, 0)
+    f = require.integer_at_least("f", f, 0)
+    require.between("f", f, 0, c)
+    m = require.positive_integer("m", m)
+    a, b = _SURPRISED + f, _CONFIRMED + c - f
+    log_kept = math.fsum(math.log1p(-a / (a + b + i)) for i in range(m))
+    if f == 0:
+        B = never_surprised_odds(c)
+        log_kept = math.log1p(B * math.expm1(log_kept) / (1 + B))
+    return -math.expm1(log_kept / m)
+
+
+@lru_cache(maxsize=1024)  # of every check of a batch it is asked at each of its steps
+def never_surprised_odds(c: int) -> float:
+    """B: the weight of the prior's Beta half against that of "never" after c confirmations."""
+    return math.exp(_log_beta(_SURPRISED, _CONFIRMED + c) - _log_beta(_SURPRISED, _CONFIRMED))
+
+
+@theorem(
+    source="Holdfast",
+    place="Section 4, declared number of surprises",
+    statement="With m surprises declared in k checks the public prior eps = (m + 1)/(k + 2), at "
+    "most 1/2 (and 1/2 from m = (k - 1)/2 on), codes any run with at most m surprises in about "
+    "ln C(k, m) + 1 nats, whether its checks are chosen together or one by one.",
+    domain="0 <= surprises <= k, k >= 1",
+    monotone={"surprises": "up", "k": "down"},
+    slack="at most (1/2) ln k + 1 nats above the best fixed prior",
+)
+def declared_surprise_prior(surprises: int, k: int) -> float:
+    """eps = (m + 1)/(k + 2), or 1/2 if half of the charged checks or more may be surprises.
+
+    Above 1/2 a confirmation would cost more than a surprise; a little below it the worst run would
+    cost more than one bit a check, so that fewer declared surprises would cost more.
+    """
+    k = require.positive_integer("k", k)
+    m = require.integer_at_least("surprises", surprises, 0)
+    require.between("surprises", m, 0, k)
+    return 0.5 if 2 * m >= k - 1 else (m + 1) / (k + 2)
+
+
+def log_gamma_error(t: int) -> float:
+    """A bound on the error of a short sum of log-gammas of numbers up to t + 2."""
+    return 2e-15 * math.lgamma(t + 3)
+
+
+def _log_beta(a: float, b: float) -> float:
+    return math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b)

@@ -25,7 +25,7 @@ from holdfast import require
 from holdfast.theory.base.concentration import Concentration
 from holdfast.theory.base.safeside import golden_minimum, smallest_true
 from holdfast.theory.base.theorem import theorem
-from holdfast.theory.leakage.checks import declared_surprise_prior
+from holdfast.theory.leakage.claim_levels import declared_surprise_prior
 from holdfast.theory.leakage.nats import gaussian_noise_error
 from holdfast.theory.leakage.release import RESOLUTION, discrete_uniform_overhead
 

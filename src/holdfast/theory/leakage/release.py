@@ -33,6 +33,8 @@ __all__ = [
     "discrete_uniform_overhead",
     "rounded_gaussian_log_charge",
     "rounded_gaussian_noise_error",
+    "sub_gaussian_vector_l1_radius",
+    "sub_gaussian_vector_radius",
     "vector_gaussian_log_charge",
     "vector_laplace_log_charge",
     "vector_mean_radius",
@@ -239,6 +241,40 @@ def vector_mean_radius(n: int, diameter: float, spread: float, log_p: float) -> 
     spread = require.non_negative("spread", spread)
     log_p = require.log_probability("log_p", log_p)
     return round_up(spread / math.sqrt(n) + diameter * math.sqrt(-log_p / (2 * n)), 8)
+
+
+@theorem(
+    source="Literature",
+    place="Hsu, Kakade, Zhang 2012, Theorem 2.1, for the norm of a mean of vectors",
+    statement="The mean of n independent vectors in d dimensions that are sub-Gaussian with scale "
+    "sigma in every direction is further than sigma sqrt((d + 2 sqrt(d ln(1/p)) + 2 ln(1/p))/n) "
+    "from its expectation (l2) with probability at most p.",
+    domain="n >= 1, d >= 1, sigma > 0, ln p <= 0",
+    monotone={"n": "down", "d": "up", "sigma": "up", "log_p": "down"},
+    slack="that of the tail of a chi-square with d degrees of freedom",
+)
+def sub_gaussian_vector_radius(n: int, d: int, sigma: float, log_p: float) -> float:
+    """The radius, rounded up: in every direction the mean has the scale sigma/sqrt(n)."""
+    n, d = require.positive_integer("n", n), require.positive_integer("d", d)
+    sigma, t = require.positive("sigma", sigma), -require.log_probability("log_p", log_p)
+    return round_up(sigma * math.sqrt((d + 2 * math.sqrt(d * t) + 2 * t) / n), 8)
+
+
+@theorem(
+    source="Holdfast",
+    place="docs/statistics.md, vectors with a declared scale",
+    statement="The mean of n independent vectors in d dimensions that are sub-Gaussian with scale "
+    "sigma for all choices of signs is further than sigma sqrt(2 (d ln 2 + ln(1/p))/n) from its "
+    "expectation (l1) with probability at most p.",
+    domain="n >= 1, d >= 1, sigma > 0, ln p <= 0",
+    monotone={"n": "down", "d": "up", "sigma": "up", "log_p": "down"},
+    slack="the union over 2^d choices of signs",
+)
+def sub_gaussian_vector_l1_radius(n: int, d: int, sigma: float, log_p: float) -> float:
+    """The radius, rounded up: the l1 norm is the largest of the 2^d signed sums."""
+    n, d = require.positive_integer("n", n), require.positive_integer("d", d)
+    sigma, t = require.positive("sigma", sigma), -require.log_probability("log_p", log_p)
+    return round_up(sigma * math.sqrt(2 * (d * math.log(2) + t) / n), 8)
 
 
 def _log_sum(logs: NDArray[np.float64]) -> float:
