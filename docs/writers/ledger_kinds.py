@@ -159,6 +159,8 @@ _OWN: Mapping[str, Mapping[str, str]] = {
         "for": "which of the requests it is for, counted from 0",
         "nonce": "of a function or a computed column: keeps its noise its own",
         "offer": "what is public of it before its answer: an *offer*",
+        "subjects": "only where its answer may imply something of others, or they of it: by what "
+        "it is found",
         "unbounded": "whether the values have no range; low and high are then those of a grid",
     },
     "offer": {
@@ -196,8 +198,7 @@ _INSIDE = {
     "request": "What somebody asked for, in its own unit.",
     "look": "One look at the data. One that is `intersected` with what earlier answers imply of "
     "its question is no line by itself, nor is one that is `folded`: it settles a claim, whose "
-    "line has the verdict. Of a question whose answer may imply something of others, "
-    "and they of it, it names the `subjects` by which it is found.",
+    "line has the verdict.",
     "offer": "All that is public before the answer, as parts of the range.",
     "release": "What a symbol stands for, as parts of the range.",
     "line": "What was told. Of a line that is there already, the first three fields are. A check "
@@ -291,7 +292,8 @@ def _records() -> dict[str, Mapping[str, Any]]:
     """What is inside entries, by the names that they have on the page."""
     offer = Offer(1, _TEXT, 0.05, None, 0.1)
     likely = LikelyWidth(0.1, 1, 1, 0.25, -1.0, False)
-    asked = Asked(offer, 0.0, 1.0, Request(_TEXT, 0.0, 1.0, likely=likely))
+    wanted = Request(_TEXT, 0.0, 1.0, likely=likely)
+    asked = Asked(offer, 0.0, 1.0, wanted, subjects=(_TEXT,))
     release = Release(1, "answered", 0.5, Interval(0.4, 0.6), 0.1)
     told = ["line", "repeated", "request", "status", "value", "interval", "charge", "parts"]
     told += ["rows", "missing"]

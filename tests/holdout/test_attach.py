@@ -398,13 +398,13 @@ def test_training_rows_guess_what_they_have(tmp_path: Path) -> None:
     train = pl.DataFrame({"id": KEYS[:9], "label": LABEL[:9], "x": SCORE[:9]})
     with opened(tmp_path, train=train) as holdout:
         holdout.attach("v7", V7)
-        assert holdout.ask(ASKED).recorded.guess is None
-        assert holdout.ask("avg(label)").recorded.guess is not None
+        assert holdout.ask(ASKED).guess is None
+        assert holdout.ask("avg(label)").guess is not None
     with opened(tmp_path, train=train.with_columns(v7="label")) as holdout:
-        assert holdout.ask("avg(v7 and label)").recorded.guess is not None
+        assert holdout.ask("avg(v7 and label)").guess is not None
     with opened(tmp_path, guesser="multiplicative weights") as holdout:
-        assert holdout.ask("avg(label or v7)").recorded.guess is None
-        assert holdout.ask("avg(label or x > 0.5)").recorded.guess is not None
+        assert holdout.ask("avg(label or v7)").guess is None
+        assert holdout.ask("avg(label or x > 0.5)").guess is not None
 
 
 # Files, crashes and tampering -------------------------------------------------------------------

@@ -37,7 +37,6 @@ from holdfast.theory.base.intervals import (
 from holdfast.theory.base.safeside import largest_true, smallest_true
 from holdfast.theory.base.theorem import registry
 from holdfast.theory.base.unbounded import (
-    CountedGroup,
     GroupOfRows,
     InUnits,
     UnboundedUnits,
@@ -206,12 +205,12 @@ def more_cases() -> Iterator[Case]:
         Windowed(SubGaussian(0.1), 1000, -20.0),
         PooledUnits(9, 5, 2, 0.5, 0.2),
         GroupOfRows(1000, 0.4, 0.8, 3.0, 2, -1.5),
-        CountedGroup(300, 0.4, 0.8),
     )
     for tail in tails:
         for radius in (0.1, 0.6, 1.2, 5.0, 8.0):
             yield case("log_tail", partial(tail.log_tail, radius), UP)
     yield case("radius", lambda: SubExponential(2.0, 0.01).radius(-1.0), UP)
+    yield case("radius", lambda: GroupOfRows(1000, 0.4, 0.8, 30.0).radius(-4.0), UP)
     yield case("radius", lambda: InUnits(SubGaussian(0.1), 3.0).radius(-4.0), UP)
     yield case("tail", lambda: UnboundedUnits(100, 300.0, 5.0, 1.0, 2.0).tail.radius(-60.0), UP)
     yield case("radius", lambda: PooledUnits(9, 5, 2, 0.5, 0.2).radius(-40.0), UP)

@@ -167,8 +167,9 @@ class Answer(float):
 
     @property
     def guess(self) -> float | None:
-        """What was guessed, or claimed as a bound."""
-        return self.recorded.guess
+        """What was guessed, or claimed as a bound; by training rows for its own look, too."""
+        guesses = [self.recorded.guess, *(look.guess for look in self._own_looks)]
+        return next((guess for guess in guesses if guess is not None), None)
 
     @property
     def why(self) -> str | None:

@@ -29,7 +29,7 @@ from holdfast.statistics.rule import (
 from holdfast.statistics.statistic import ConcentratedGroupMean, ConcentratedMean
 from holdfast.theory.base.intervals import Interval, clopper_pearson
 from holdfast.theory.base.safeside import float_above, float_below, round_up
-from holdfast.theory.base.unbounded import CountedGroup, Windowed
+from holdfast.theory.base.unbounded import UnboundedMean, Windowed, scale_in_group
 from holdfast.theory.length.levels import grid_symbols
 
 __all__ = [
@@ -93,7 +93,7 @@ class ConcentratedGroupRule:
 
     name: ClassVar[str] = "concentrated group mean/1"
     method: ClassVar[str] = "the declared scale, and the number of the group's rows,"
-    theorems: ClassVar[tuple[str, ...]] = ("CountedGroup", "clopper_pearson")
+    theorems: ClassVar[tuple[str, ...]] = ("UnboundedMean", "scale_in_group", "clopper_pearson")
     rows: int
     log_p: float
     log_sizes: tuple[float, ...]
@@ -124,7 +124,7 @@ class ConcentratedGroupRule:
         share = clopper_pearson(self.rows, size, self.log_sizes[-1]).low if size else 0.0
         if share <= _NO_SHARE:
             return None
-        group = CountedGroup(size, share, self.sigma, self.b)
+        group = UnboundedMean(size, scale_in_group(self.sigma, share), self.b)
         radius = round_up(Windowed(group, self.rows, self.log_row).radius(self.log_p) + self.error)
         return ConcentratedRule(size, self.log_p, radius, self.cells) if radius < 1.0 else None
 

@@ -29,7 +29,6 @@ from holdfast.theory.base.gamma import (
     gamma_text,
 )
 from holdfast.theory.base.unbounded import (
-    CountedGroup,
     GroupOfRows,
     InUnits,
     Narrower,
@@ -38,12 +37,12 @@ from holdfast.theory.base.unbounded import (
     Windowed,
     difference_scale,
     mean_square_log_p,
+    scale_in_group,
 )
 from tests.theory.coverage import too_many
 
 LAWS = (
     "CatoniMean",
-    "CountedGroup",
     "GraphMean",
     "GroupOfRows",
     "MarkovMean",
@@ -280,8 +279,8 @@ def test_a_group_with_all_of_the_spread_is_covered_and_no_narrower_radius_covers
     membership had nothing to do with the value.
     """
     n, sigma = 2_000, math.sqrt(p)
-    for profile in (GroupOfRows(n, p, sigma), CountedGroup(n, p, sigma)):
-        counted = isinstance(profile, CountedGroup)
+    for profile in (GroupOfRows(n, p, sigma), UnboundedMean(n, scale_in_group(sigma, p))):
+        counted = isinstance(profile, UnboundedMean)
         radius = profile.radius(log_p)
         assert _log_off(n, p, counted, radius) <= log_p
         if log_p > -12.0:
@@ -292,6 +291,40 @@ def test_a_group_with_all_of_the_spread_is_covered_and_no_narrower_radius_covers
         for twin in (sigma / math.sqrt(n), sigma / math.sqrt(rows)):
             short = twin * math.sqrt(2 * (math.log(2) - log_p))
             assert short >= 0.85 * radius or _log_off(n, p, counted, short) > log_p
+
+
+@given(
+    inside=st.lists(st.tuples(st.integers(-9, 9), st.integers(1, 9)), min_size=1, max_size=4),
+    outside=st.lists(st.tuples(st.integers(-9, 9), st.integers(1, 9)), max_size=4),
+    t=st.floats(-2.0, 2.0),
+)
+def test_no_group_is_further_spread_at_any_exponent_than_its_scale(
+    inside: list[tuple[int, int]], outside: list[tuple[int, int]], t: float
+) -> None:
+    """E e^{t(x - theta)} given the group against the e^{psi/p} of all rows, by enumeration."""
+
+    def log_mean(rows: list[tuple[int, int]], centre: float) -> float:
+        logs = [math.log(weight) + t * (x - centre) for x, weight in rows]
+        return float(special.logsumexp(logs)) - math.log(sum(weight for _, weight in rows))
+
+    def expected(rows: list[tuple[int, int]]) -> float:
+        return sum(x * weight for x, weight in rows) / sum(weight for _, weight in rows)
+
+    every = inside + outside
+    p = sum(weight for _, weight in inside) / sum(weight for _, weight in every)
+    psi = log_mean(every, expected(every))
+    assert log_mean(inside, expected(inside)) <= psi / p * (1 + 1e-9) + 1e-9
+
+
+@pytest.mark.parametrize(("p", "t", "psi"), [(0.1, 0.3, 0.2), (0.5, -1.0, 0.7), (0.9, 2.0, 2.0)])
+def test_the_scale_of_a_group_cannot_be_smaller(p: float, t: float, psi: float) -> None:
+    """For each t a law attains e^{psi/p}: one value outside, and fair signs about d inside."""
+    u = -psi * (1 - p) / p  # t d, where the proof has its greatest value
+    inside = math.exp(u) * math.exp(psi / p)  # signs as far from d as that takes
+    outside = math.exp(-u * p / (1 - p))
+    assert math.log(p * inside + (1 - p) * outside) == pytest.approx(psi)
+    sigma = math.sqrt(2 * psi) / abs(t)
+    assert psi / p == pytest.approx((t * scale_in_group(sigma, p)) ** 2 / 2)
 
 
 @given(

@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol
 
 from holdfast import require
 from holdfast.theory.base.concentration import Concentration, SubExponential, SubGaussian
@@ -20,7 +19,6 @@ from holdfast.theory.base.safeside import float_above, log_add, log_down, log_up
 from holdfast.theory.base.theorem import theorem
 
 __all__ = [
-    "CountedGroup",
     "GroupOfRows",
     "InUnits",
     "Narrower",
@@ -29,6 +27,7 @@ __all__ = [
     "Windowed",
     "difference_scale",
     "mean_square_log_p",
+    "scale_in_group",
     "scaled_tail",
 ]
 
@@ -191,11 +190,35 @@ class UnboundedUnits:
 @theorem(
     source="Holdfast",
     place="docs/unbounded.md, means of groups",
+    statement="A value that is sub-Gaussian with sigma about its expectation is, given an event of "
+    "probability `share`, sub-Gaussian with sigma/sqrt(share) about its expectation given that; a "
+    "sub-exponential one is sub-exponential with that and the same b.",
+    domain="sigma > 0, 0 < share <= 1",
+    monotone={"sigma": "up", "share": "down"},
+    slack="none where all of the spread is in the group: 0 outside, and fair signs inside",
+)
+def scale_in_group(sigma: float, share: float) -> float:
+    """Sigma of a value in a group, about the group's expectation, rounded up.
+
+    *Proof.* Let X have the expectation 0, E e^{tX} <= e^psi, p the event's probability and d the
+    expectation of X given it, so that given the rest it is -pd/(1 - p). By Jensen's inequality
+    there, p E[e^{tX} given the event] <= e^psi - (1 - p) e^{-tpd/(1 - p)}. With u = td, E[e^{t(X -
+    d)} given the event] <= (e^{psi - u} - (1 - p) e^{-u/(1 - p)})/p, which is greatest at u =
+    -psi (1 - p)/p, where it is e^{psi/p}. psi is t^2 sigma^2/2.
+    """
+    sigma = require.positive("sigma", sigma)
+    share = require.between("share", share, 0.0, 1.0, open_low=True)
+    return sigma if share == 1.0 else round_up(sigma / math.sqrt(share))
+
+
+@theorem(
+    source="Holdfast",
+    place="docs/unbounded.md, means of groups",
     statement="If n rows have one expectation, about which a row drawn from all is sub-Gaussian "
-    "with sigma (sub-exponential with b: |t| <= 1/b), and a row is in a group with probability p "
-    "or more, then the mean of the group's rows is a or more from the group's expectation, or the "
-    "group has no row, with probability at most 2 (1 - p + p e^-E)^(n/together), E the maximum "
-    "over t of t a - (exp(t^2 sigma^2/2) - 1)/p; together is 1 for independent rows, else the "
+    "with sigma (sub-exponential with b), and a row is in a group with probability p or more, then "
+    "the mean of the group's rows is a or more from the group's expectation, or the group has no "
+    "row, with probability at most 2 (1 - p + p e^-E)^(n/together), E = p a^2/(2 sigma^2) (or a/b "
+    "- sigma^2/(2 p b^2) beyond a = sigma^2/(p b)); together is 1 for independent rows, else the "
     "number of colours, or the most rows of a unit, of which the level has the part e^log_weight.",
     domain="rows >= 1, 0 < share <= 1, sigma > 0, b > 0 or None, 1 <= together <= rows, "
     "log_weight <= 0",
@@ -207,11 +230,8 @@ class UnboundedUnits:
 class GroupOfRows:
     """The mean of the rows of a group, where a scale is declared of all rows.
 
-    *Proof.* With phi(y) = e^y - 1 - y >= 0, X = x - E x and d = E[X given the group], E[e^{t(x -
-    theta)} given the group] = e^{-td} (1 + t d + E[phi(tX) given the group]), which is at most
-    exp(E[phi(tX) given the group]), as 1 + z <= e^z, and that at most exp(E phi(tX)/p), E phi(tX)
-    being at most exp(t^2 sigma^2/2) - 1. So 1_group (x - theta - a) has E e^{t ...} <= 1 - p + p
-    e^-E = f, which falls in p; of independent rows the product is at most f^n, and the sum of
+    *Proof.* 1_group (x - theta - a) has E e^{t ...} <= 1 - p + p e^-E = f at the best t, by
+    `scale_in_group`; f falls in p. Of independent rows the product is at most f^n, and the sum of
     these is 0 or more where the group's mean is theta + a or more, or there is none. Rows of c
     colours: Hoelder's inequality, f^(n/c). Units of at most M rows: with f^-1 e^{t ...} for a row,
     as for `PooledUnits`, at a weight for each number of rows.
@@ -234,9 +254,11 @@ class GroupOfRows:
         require.log_probability("log_weight", self.log_weight)
 
     def log_tail(self, radius: float) -> float:
-        exponent = _group_exponent(self, radius)
-        if exponent <= 0.0:
-            return 0.0
+        a, sigma = require.non_negative("radius", radius), scale_in_group(self.sigma, self.share)
+        if self.b is None or a <= sigma**2 / self.b:
+            exponent = 0.5 * (a / sigma) ** 2
+        else:
+            exponent = a / self.b - 0.5 * (sigma / self.b) ** 2
         kept = math.log1p(self.share * math.expm1(-exponent) * _LESS)
         return min(0.0, log_up(_LN2 + kept * self._parts * _LESS - self.log_weight))
 
@@ -245,98 +267,16 @@ class GroupOfRows:
         log_p = require.log_probability("log_p", log_p) + self.log_weight - _LN2
         # What is left of the group in one of n/together rows.
         lost = -math.expm1(log_p / self._parts) / self.share * _MORE
-        return math.inf if lost >= 1.0 else _group_radius(self, -math.log1p(-lost) * _MORE)
+        if lost >= 1.0:
+            return math.inf
+        sigma, exponent = scale_in_group(self.sigma, self.share), -math.log1p(-lost) * _MORE
+        if self.b is None or exponent <= 0.5 * (sigma / self.b) ** 2:
+            return round_up(sigma * math.sqrt(2.0 * exponent), 64)
+        return round_up(self.b * exponent + 0.5 * sigma**2 / self.b, 64)
 
     @property
     def _parts(self) -> float:
         return self.rows / self.together
-
-
-@theorem(
-    source="Holdfast",
-    place="docs/unbounded.md, means of groups",
-    statement="If rows are alike and independent, a row sub-Gaussian with sigma (sub-exponential "
-    "with b) and in a group with probability p or more, then, given that the group has so many "
-    "rows, their mean is a or more from the group's expectation with probability at most 2 e^(-E "
-    "rows), E the maximum over t of t a - (exp(t^2 sigma^2/2) - 1)/p.",
-    domain="rows >= 1, 0 < share <= 1, sigma > 0, b > 0 or None",
-    monotone={"rows": "down", "share": "down", "sigma": "up"},
-    slack="that of `GroupOfRows`",
-)
-@dataclass(frozen=True, slots=True)
-class CountedGroup:
-    """The mean of a group of alike rows whose number is told: they are draws from the group.
-
-    The bound of `GroupOfRows` for a row, given the group.
-    """
-
-    rows: int
-    share: float
-    sigma: float
-    b: float | None = None
-
-    def __post_init__(self) -> None:
-        require.positive_integer("rows", self.rows)
-        require.between("share", self.share, 0.0, 1.0, open_low=True)
-        require.positive("sigma", self.sigma)
-        if self.b is not None:
-            require.positive("b", self.b)
-
-    def log_tail(self, radius: float) -> float:
-        exponent = _group_exponent(self, radius)
-        return min(0.0, log_up(_LN2 - exponent * self.rows * _LESS))
-
-    def radius(self, log_p: float) -> float:
-        exponent = (_LN2 - require.log_probability("log_p", log_p)) / self.rows
-        return _group_radius(self, exponent * _MORE)
-
-
-class _Group(Protocol):
-    @property
-    def share(self) -> float: ...
-    @property
-    def sigma(self) -> float: ...
-    @property
-    def b(self) -> float | None: ...
-
-
-def _group_exponent(group: _Group, radius: float) -> float:
-    """E at a radius, rounded down: at t sigma = sqrt(w), w e^w = (p a/sigma)^2, or any other t."""
-    y = group.share * require.non_negative("radius", radius) / group.sigma
-    e = _cut(_lambert(min(y, _FARTHEST) ** 2), group)
-    return max(0.0, (math.sqrt(e) * y - math.expm1(e / 2)) / group.share * _LESS)
-
-
-def _group_radius(group: _Group, exponent: float) -> float:
-    """The least radius of an E, rounded up."""
-    e = _cut(_least_ratio(group.share * exponent), group)
-    reach = (exponent + math.expm1(e / 2) / group.share) / math.sqrt(e)
-    return round_up(group.sigma * reach, 64)
-
-
-def _cut(square: float, group: _Group) -> float:
-    """(t sigma)^2, where |t| is at most 1/b."""
-    return square if group.b is None else min(square, (group.sigma / group.b * _LESS) ** 2)
-
-
-def _lambert(z: float) -> float:
-    """About the w >= 0 with w e^w = z >= 0: any w gives a true bound."""
-    w = z / (1.0 + z) if z < _E else math.log(z) - math.log(math.log(z))
-    for _ in range(_NEWTON):
-        w -= (w - z * math.exp(-w)) / (1.0 + w)
-    return max(w, 0.0)
-
-
-def _least_ratio(x: float) -> float:
-    """About the w > 0 with (w - 1) e^(w/2) + 1 = x > 0, where (x + e^(w/2) - 1)/sqrt(w) is least.
-
-    The left side is about w/2 + 3 w^2/8 and convex, so that Newton's steps from above fall to w.
-    """
-    w = min(2.0 * x, 2.0 + 2.0 * math.log1p(x))
-    for _ in range(_NEWTON):
-        grown = math.exp(w / 2)
-        w -= ((w - 1.0) * grown + 1.0 - x) / ((w + 1.0) * grown / 2)
-    return max(w, x / (1.0 + x) * 2.0**-40)
 
 
 @theorem(
@@ -422,4 +362,3 @@ class Narrower:
 _LN2 = math.log(2.0)
 _LESS = 1.0 - 2.0**-50  # a product rounded up would ask for the tail too far out
 _MORE = 1.0 + 2.0**-50
-_NEWTON, _FARTHEST, _E = 12, 1e100, math.e
