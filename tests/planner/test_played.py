@@ -120,7 +120,8 @@ def player(option: Option) -> Callable[[Path, Plan, Option, What], float] | None
         return in_rounds
     if option.name.endswith(" declared"):
         return scored
-    assert option.kind in ("described", "reference"), f"{option.name} is played"
+    # Of a domain: its theorem runs as printed in tests/guessers/test_volume.py.
+    assert option.kind in ("described", "domain", "reference"), f"{option.name} is played"
     return None
 
 

@@ -521,7 +521,7 @@ class Desk:
                 wish.question.unbounded,
                 offer.question in intersected,
                 offer.question in folded,
-                subjects_of(wish.question),
+                () if offer.bits is None else subjects_of(wish.question),
             )
             for offer, wish in zip(offers, wishes, strict=True)
         ]

@@ -171,8 +171,8 @@ class Asked:
     another one may have the same name in another copy of the ledger, and must not have the same
     noise. A look `follows` a claim that was not confirmed, and says what is true instead. One that
     is `intersected` is told with what earlier answers imply of its question; one that is `folded`
-    is an answer that settles a claim, whose line has the verdict. By its `subjects` it is found for
-    other questions, of which it may imply something.
+    is an answer that settles a claim, whose line has the verdict. By its `subjects` an answer of a
+    text question is found for others, of which it may imply something.
     """
 
     offer: Offer

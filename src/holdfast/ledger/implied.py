@@ -7,9 +7,10 @@ that a difference is of, those at the conditions of which all or one must hold, 
 quantiles of the same value, the groups that a mean is made of, and gates that were shown one after
 another. A line names the looks that it used, so that an audit comes to the same from them alone.
 
-Looks at other thresholds, at conditions that hold together with one, and at groups are found by
-the `subjects` that their reservation names; of each subject the newest are used, so that a question
-takes no longer in a long ledger.
+Answers of text questions at other thresholds, at conditions that hold together with one, and at
+groups are found by the `subjects` that their reservation names; of each subject the newest are
+used, so that a question takes no longer in a long ledger. Looks with noise, and claims, of which
+there are many and which say little of each other, name none.
 """
 
 from __future__ import annotations
