@@ -14,10 +14,14 @@ import pytest
 
 from holdfast.holdout.holdout import Holdout
 from holdfast.ledger.audit import audit
-from holdfast.ledger.implied import Implications, NamedLooks
-from holdfast.ledger.subjects import subjects_of
+from holdfast.ledger.entries import Recorded
+from holdfast.ledger.implied import Implications, Implied, NamedLooks
+from holdfast.ledger.subjects import subjects_of, value_about
 from holdfast.question.expression import Op
 from holdfast.statistics.bind import bind
+from holdfast.statistics.entry import Bound
+from holdfast.statistics.quantile import Quantile
+from holdfast.theory.base.implied import ThresholdCut
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.safeside import float_above, float_below
 from tests.holdout.tables import Crash, crash, opened, untouchable, watch
@@ -85,6 +89,19 @@ def test_shares_of_one_value_fall(holdout: Holdout, tmp_path: Path) -> None:
     desk = desk_of(holdout)
     assert desk.implied(bind("avg(x > 99) where late", desk.table)) is None  # of other rows
     assert (holdout.budget.account.checks, holdout.budget.nats) == before
+    holdout.close()
+    assert is_sound(tmp_path)
+
+
+def test_what_an_answer_implies_an_audit_comes_to_from_its_text(
+    holdout: Holdout, tmp_path: Path
+) -> None:
+    """Of late rows a quantile is asked by its description, and its text alone does not say it."""
+    holdout.ask("quantile(x, 0.9) where late")
+    holdout.check("avg(x >= 97) where late", at_least=0.3)
+    holdout.ask("avg(x < 30) where late")
+    less = holdout.check("avg(x <= 20) where late", at_least=0.6)
+    assert (less.status, less.recorded.known) == ("not confirmed", (holdout.budget.account.looks,))
     holdout.close()
     assert is_sound(tmp_path)
 
@@ -315,3 +332,111 @@ def test_these_rows_and_the_population_say_nothing_of_each_other(small: Holdout)
     keyed = Implications(desk.ground, lambda: desk.table, lambda columns: "x" in columns)
     assert plain.of(both, desk.transcript) is not None
     assert keyed.of(both, desk.transcript) is None
+
+
+# Sessions about one value: what is kept between questions is what every look says, read plainly.
+
+ABOUT_ONE_VALUE = [
+    *(f"avg(x {op} {c})" for op in ("<", "<=", ">", ">=") for c in (0.5, 1, 1.5, 2)),
+    *(f"quantile(x, {q})" for q in (0.25, 0.5, 0.75)),
+]
+TURNED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
+
+
+def threshold_in(text: str) -> tuple[str, float]:
+    """The comparison of avg(x > 0.5) and its constant."""
+    op, constant = text.removeprefix("avg(x ").removesuffix(")").split()
+    return op, float(constant)
+
+
+def together(sources: Sequence[Implied | None]) -> Implied | None:
+    """The intersection by exact numbers; of ends that say as much the first counts."""
+    told = [source for source in sources if source is not None]
+    intervals = [source.interval for source in told if source.interval is not None]
+    if len(intervals) < len(told) or not told:
+        return next((source for source in told if source.interval is None), None)
+    lows = [Fraction(each.low) for each in intervals]
+    highs = [Fraction(each.high) for each in intervals]
+    low, high = max(lows), min(highs)
+    return Implied(
+        Interval(float_below(low), float_above(high)) if low <= high else None,
+        told[lows.index(low)].low_from,
+        told[highs.index(high)].high_from,
+    )
+
+
+def plainly(question: Bound, looks: Sequence[Recorded], bound: dict[str, Bound]) -> Implied | None:
+    """What looks say of a question, each compared with it by exact numbers."""
+
+    def said(text: str) -> list[Implied]:
+        return [
+            Implied(each.interval, (each.look or 0,), (each.look or 0,))
+            for each in looks
+            if each.question == text
+        ]
+
+    own, turned = value_about(question), None
+    assert own is not None
+    told: list[tuple[ThresholdCut, Interval, int]] = []
+    others: list[tuple[ThresholdCut, Interval, int]] = []
+    for each in looks:
+        about = value_about(bound[each.question])
+        assert about is not None
+        if each.question != question.text:
+            shares = about.shares(each.interval)
+            told += [(cut, share, each.look or 0) for cut, share in shares.items()]
+    if isinstance(question, Quantile):
+        left = 1 - Fraction(question.level)
+        above = [each for each in told if Fraction(each[1].high) <= left]
+        below = [each for each in told if Fraction(each[1].low) > left]
+        others += [max(below, key=lambda each: Fraction(each[0].constant))] if below else []
+        others += [min(above, key=lambda each: Fraction(each[0].constant))] if above else []
+    else:
+        op, constant = threshold_in(question.text)
+        turned = together(said(f"avg(x {TURNED[op]} {constant:g})"))
+        if turned is not None and turned.interval is not None:
+            low, high = (1 - Fraction(end) for end in turned.interval)
+            ends = Interval(float_below(high), float_above(low))
+            turned = Implied(ends, turned.high_from, turned.low_from)
+        cut = ThresholdCut(Fraction(constant), op in (">", "<="))
+        later = [each for each in told if each[0] >= cut]
+        earlier = [each for each in told if each[0] <= cut]
+        others += [max(later, key=lambda each: Fraction(each[1].low))] if later else []
+        others += [min(earlier, key=lambda each: Fraction(each[1].high))] if earlier else []
+    following = [Implied(own.within(cut, share), (n,), (n,)) for cut, share, n in others]
+    return together([together([*said(question.text), turned]), *following])
+
+
+def random_look(look: Recorded, question: Bound, rng: np.random.Generator) -> Recorded:
+    """A look with an interval around its truth, were x uniform on [0, 4]; now and then beside."""
+    left, right = rng.integers(0, 4, 2) / 8
+    if isinstance(question, Quantile):
+        truth = 4 * question.level
+    else:
+        op, constant = threshold_in(question.text)
+        truth = constant / 4 if op in ("<", "<=") else 1 - constant / 4
+    shift = 0.5 if rng.random() < 0.03 else 0.0
+    interval = Interval(float(truth) - float(left) + shift, float(truth) + float(right) + shift)
+    return replace(look, question=question.text, interval=interval, subjects=subjects_of(question))
+
+
+def test_what_is_kept_between_questions_is_what_each_look_says(holdout: Holdout) -> None:
+    look, table = holdout.ask("avg(x > 0.5)").recorded, desk_of(holdout).table
+    bound = {each.text: each for each in (bind(text, table) for text in ABOUT_ONE_VALUE)}
+    rng, following, contradicting = np.random.default_rng(11), 0, 0
+    for _ in range(2):
+        looks: list[Recorded] = []
+        kept = Implications(None, lambda: table)
+        for number in range(1, 41):
+            question = bound[str(rng.choice(list(bound)))]
+            looks.append(replace(random_look(look, question, rng), look=number))
+            newest = looks[-int(rng.integers(5, 9)) :]
+            window = [each for each in newest if rng.random() < 0.97]
+            for asked in bound.values():
+                found = kept.of(asked, NamedLooks(window))
+                assert found == plainly(asked, window, bound)
+                following += found is not None and asked.text not in {
+                    each.question for each in window
+                }
+                contradicting += found is not None and found.interval is None
+    assert (following > 300, contradicting > 30) == (True, True), (following, contradicting)

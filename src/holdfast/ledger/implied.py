@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import combinations
+from operator import is_
 from typing import Protocol, TypeAlias, TypeVar
 
 from holdfast.data.sampling import Independent
@@ -28,6 +29,9 @@ from holdfast.ledger.composites import Followed, restated
 from holdfast.ledger.entries import Recorded
 from holdfast.ledger.limits import CLOSE
 from holdfast.ledger.subjects import (
+    ShareAbove,
+    SharesAbove,
+    ValueAbout,
     columns_about,
     condition_subject,
     further_condition,
@@ -38,9 +42,8 @@ from holdfast.ledger.subjects import (
     mean_of,
     mean_within,
     partitions_of,
-    quantile_level_of,
     statistic_of,
-    threshold_of,
+    value_about,
 )
 from holdfast.ledger.transcript import Transcript
 from holdfast.question import build
@@ -55,7 +58,6 @@ from holdfast.statistics.rule import Ground
 from holdfast.statistics.spelling import paired_of
 from holdfast.theory.base.implied import (
     ShownGates,
-    ThresholdCut,
     conjunction_implied,
     difference_implied,
     disjunction_implied,
@@ -185,8 +187,8 @@ def _meet(sources: Iterable[_Source]) -> _Source:
     if contradicting or not each:
         return contradicting[0] if contradicting else None
     known = [interval for interval in intervals if interval is not None]
-    lowest = max(range(len(known)), key=lambda place: known[place].low)
-    highest = min(range(len(known)), key=lambda place: known[place].high)
+    lows, highs = zip(*known, strict=True)
+    lowest, highest = lows.index(max(lows)), highs.index(min(highs))
     together = intersection_implied(known)
     return Implied(together, each[lowest].low_from, each[highest].high_from)
 
@@ -244,9 +246,13 @@ def _says(look: Recorded) -> _Source:
 
     What is true of these rows alone, as the effect of arms that were drawn, says nothing of others.
     """
-    if look.status not in _TELLING or look.look is None or truth_of(look.rule) is not None:
+    if look.look is None or not _is_telling(look):
         return None
     return Implied(look.interval, (look.look,), (look.look,))
+
+
+def _is_telling(look: Recorded) -> bool:
+    return look.status in _TELLING and truth_of(look.rule) is None
 
 
 @dataclass(slots=True)
@@ -264,9 +270,8 @@ class Implications:
     _described: dict[str, DescribedQuestion | None] = field(default_factory=dict)
     _events: dict[str, str | None] = field(default_factory=dict)
     _read: dict[str, Bound | None] = field(default_factory=dict)
-    _above: dict[tuple[str, Interval], tuple[str, tuple[tuple[ThresholdCut, Interval], ...]]] = (
-        field(default_factory=dict)
-    )
+    _values: dict[str, ValueAbout | None] = field(default_factory=dict)  # of looks, as read again
+    _above: dict[str, tuple[Sequence[Recorded], SharesAbove]] = field(default_factory=dict)
 
     @classmethod
     def within(cls, transcript: Transcript, ground: Ground | None) -> Implications:
@@ -329,30 +334,44 @@ class Implications:
 
     def _thresholds(self, question: Bound, released: ReleasedLooks) -> Iterator[_Source]:
         """Rule 4: from shares above other constants, and from quantiles, of the same value."""
-        own = threshold_of(question) or quantile_level_of(question)
-        if own is None:
+        own = value_about(question)
+        looks = () if own is None else released.looks_about(own.subject)
+        if own is None or not looks:
             return
-        told = [
-            (cut, share, look.look)
-            for look in released.looks_about(own.subject)
-            if look.question != question.text and look.look is not None
-            for cut, share in self._shares(own.subject, look)
-        ]
-        for cut, share, number in own.tightest(told):
+        shares = self._shares_above(own.subject, looks).without(question.text)
+        for cut, share, number, _ in own.tightest(shares):
             yield Implied(own.within(cut, share), (number,), (number,))
 
-    def _shares(self, subject: str, look: Recorded) -> Iterable[tuple[ThresholdCut, Interval]]:
+    def _shares_above(self, subject: str, looks: Sequence[Recorded]) -> SharesAbove:
+        """What looks say of shares above constants, of the value of a subject.
+
+        It is kept between questions: only what is new is read, and what is too old left out.
+        """
+        # It is taken out until it is whole again: a call may be interrupted.
+        before, shares = self._above.pop(subject, ((), SharesAbove()))
+        gone = next((place for place, look in enumerate(before) if look is looks[0]), len(before))
+        kept = before[gone:]
+        if len(kept) > len(looks) or not all(map(is_, kept, looks)):
+            gone, kept, shares = 0, (), SharesAbove()
+        for look in before[:gone]:
+            shares.forget(look.look or 0)
+        for look in looks[len(kept) :]:
+            shares.add(self._shares(subject, look))
+        self._above[subject] = looks, shares
+        return shares
+
+    def _shares(self, subject: str, look: Recorded) -> Iterator[ShareAbove]:
         """What a look says of shares above constants, of the value of a subject."""
-        if _says(look) is None:
-            return ()
-        key = look.question, look.interval
-        if key not in self._above:
-            asked = self._asked(look.question)
-            about = None if asked is None else threshold_of(asked) or quantile_level_of(asked)
-            shares = {} if about is None else about.shares(look.interval)
-            self._above[key] = "" if about is None else about.subject, tuple(shares.items())
-        own, told = self._above[key]
-        return told if own == subject else ()
+        text = look.question
+        if look.look is None or not _is_telling(look):
+            return
+        if text not in self._values:
+            asked = self._asked(text)
+            self._values[text] = None if asked is None else value_about(asked)
+        about = self._values[text]
+        if about is not None and about.subject == subject:
+            for cut, share in about.shares(look.interval).items():
+                yield ShareAbove(cut, share, look.look, text)
 
     def _wholes(self, question: Bound, released: ReleasedLooks) -> Iterator[_Source]:
         """Rule 5: from the means of groups and their shares, by each way to part the rows.

@@ -8,10 +8,11 @@ subjects of its questions, so that such looks are found without reading the whol
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from holdfast.question import build
 from holdfast.question.expression import (
@@ -44,8 +45,12 @@ from holdfast.theory.base.implied import (
     threshold_implied,
 )
 from holdfast.theory.base.intervals import Interval
+from holdfast.theory.base.safeside import float_below
 
 __all__ = [
+    "ShareAbove",
+    "SharesAbove",
+    "ValueAbout",
     "columns_about",
     "condition_subject",
     "further_condition",
@@ -56,10 +61,9 @@ __all__ = [
     "mean_of",
     "mean_within",
     "partitions_of",
-    "quantile_level_of",
     "statistic_of",
     "subjects_of",
-    "threshold_of",
+    "value_about",
 ]
 
 
@@ -95,7 +99,77 @@ _ABOVE: Mapping[Op, tuple[bool, bool]] = {  # strict, and turned over
 }
 
 
-_Told: TypeAlias = tuple[ThresholdCut, Interval, int]  # a share above a cut, and its look
+class ShareAbove(NamedTuple):
+    """What one look says of the share of values above a cut."""
+
+    cut: ThresholdCut
+    share: Interval
+    look: int
+    question: str
+
+
+@dataclass(slots=True)
+class SharesAbove:
+    """Released shares of one value above cuts, in the order of these.
+
+    Their ends are beside them, to be compared as the floats that they are: each with its look, as
+    of those that say as much the oldest is named.
+    """
+
+    each: list[ShareAbove] = field(default_factory=list)
+    cuts: list[ThresholdCut] = field(default_factory=list)
+    _lows: list[tuple[float, int]] = field(default_factory=list)
+    _highs: list[tuple[float, int]] = field(default_factory=list)
+
+    def add(self, shares: Iterable[ShareAbove]) -> None:
+        for share in shares:
+            (low, high), look = share.share, share.look
+            place = bisect_right(self.cuts, share.cut)
+            self.each.insert(place, share)
+            self.cuts.insert(place, share.cut)
+            self._lows.insert(place, (low, -look))
+            self._highs.insert(place, (high, look))
+
+    def forget(self, look: int) -> None:
+        """Leave out what a look says."""
+        places = [place for place, (_, of_high) in enumerate(self._highs) if of_high == look]
+        for place in reversed(places):
+            for column in (self.each, self.cuts, self._lows, self._highs):
+                del column[place]
+
+    def without(self, question: str) -> SharesAbove:
+        """Those of other questions."""
+        if question not in [share.question for share in self.each]:
+            return self
+        others = SharesAbove()
+        others.each = [share for share in self.each if share.question != question]
+        others.cuts = [share.cut for share in others.each]
+        others._lows = [(share.share[0], -share.look) for share in others.each]
+        others._highs = [(share.share[1], share.look) for share in others.each]
+        return others
+
+    def around(self, cut: ThresholdCut) -> list[ShareAbove]:
+        """Those that say most of the share above a cut: at most one for each end."""
+        first, last = bisect_left(self.cuts, cut), bisect_right(self.cuts, cut)
+        later, earlier = self._lows[first:], self._highs[:last]
+        lowest = [self.each[self._lows.index(max(later), first)]] if later else []
+        return [*lowest, self.each[earlier.index(min(earlier))]] if earlier else lowest
+
+    def around_quantile(self, level: Fraction) -> list[ShareAbove]:
+        """Those that say most of a quantile: at most one for each end."""
+        most = float_below(1 - level)  # a float is above 1 - level where it is above this one
+        below = [
+            (self.cuts[place][0], newness, -place)
+            for place, (low, newness) in enumerate(self._lows)
+            if low > most
+        ]
+        above = [
+            (self.cuts[place][0], look, place)
+            for place, (high, look) in enumerate(self._highs)
+            if high <= most
+        ]
+        lowest = [self.each[-max(below)[2]]] if below else []
+        return [*lowest, self.each[min(above)[2]]] if above else lowest
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,14 +184,9 @@ class _Threshold:
         """The interval of the share above the cut."""
         return {self.cut: linear_implied(interval, -1, 1) if self.turned else interval}
 
-    def tightest(self, told: Sequence[_Told]) -> list[_Told]:
+    def tightest(self, shares: SharesAbove) -> list[ShareAbove]:
         """Of shares above cuts those that say most: at most one for each end."""
-        lows = [each for each in told if each[0] >= self.cut]
-        highs = [each for each in told if each[0] <= self.cut]
-        return [
-            *([max(lows, key=lambda each: each[1].low)] if lows else []),
-            *([min(highs, key=lambda each: each[1].high)] if highs else []),
-        ]
+        return shares.around(self.cut)
 
     def within(self, cut: ThresholdCut, share: Interval) -> Interval | None:
         """What the share above another cut says of it."""
@@ -139,14 +208,9 @@ class _Level:
         high = interval.high if interval.high < self.range.high else math.inf
         return cuts_implied(self.level, Interval(low, high))
 
-    def tightest(self, told: Sequence[_Told]) -> list[_Told]:
+    def tightest(self, shares: SharesAbove) -> list[ShareAbove]:
         """Of shares above cuts those that say most: at most one for each end."""
-        above = [each for each in told if Fraction(each[1].high) <= 1 - self.level]
-        below = [each for each in told if Fraction(each[1].low) > 1 - self.level]
-        return [
-            *([max(below, key=lambda each: each[0].constant)] if below else []),
-            *([min(above, key=lambda each: each[0].constant)] if above else []),
-        ]
+        return shares.around_quantile(self.level)
 
     def within(self, cut: ThresholdCut, share: Interval) -> Interval | None:
         """What the share above a cut says of it: inside the range."""
@@ -156,7 +220,15 @@ class _Level:
         )
 
 
-def threshold_of(question: Bound) -> _Threshold | None:
+ValueAbout: TypeAlias = _Threshold | _Level
+
+
+def value_about(question: Bound) -> ValueAbout | None:
+    """The value that a question is about, and where: above or below a constant, or at a level."""
+    return _threshold_of(question) or _quantile_level_of(question)
+
+
+def _threshold_of(question: Bound) -> _Threshold | None:
     """The value and the constant that a share is about.
 
     Above and below are shares of the same rows, those that have the value.
@@ -171,13 +243,11 @@ def threshold_of(question: Bound) -> _Threshold | None:
             base, ends = _unclipped(number)
             if not ends.low < constant < ends.high:
                 base = number
-            return _Threshold(
-                _value_subject(base, inside), ThresholdCut(Fraction(constant), strict), turned
-            )
+            return _Threshold(_value_subject(base, inside), ThresholdCut(constant, strict), turned)
     return None
 
 
-def quantile_level_of(question: Bound) -> _Level | None:
+def _quantile_level_of(question: Bound) -> _Level | None:
     """The value and the level that a quantile is about, where every row has the value."""
     if not isinstance(question, Quantile) or question.value.known != build.TRUE:
         return None
@@ -304,7 +374,7 @@ def subjects_of(question: Bound) -> tuple[str, ...]:
     """The subjects of a question: looks at it are found by them for others that follow from it."""
     question = statistic_of(question)
     value, junction, mean = (
-        threshold_of(question) or quantile_level_of(question),
+        value_about(question),
         junction_of(question),
         mean_within(question),
     )

@@ -22,7 +22,7 @@ import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from holdfast.errors import InvalidArgument
 from holdfast.theory.base.intervals import Interval
@@ -66,6 +66,11 @@ def _outwards(low: _Number, high: _Number) -> Interval | None:
     )
 
 
+def _between(low: float, high: float) -> Interval | None:
+    """The interval between two of the ends themselves, exactly; None if they contradict."""
+    return Interval(low + 0.0, high + 0.0) if low <= high else None  # no -0
+
+
 @theorem(
     source="Holdfast",
     place="Section 13.3, rule 7",
@@ -78,9 +83,8 @@ def intersection_implied(intervals: Iterable[Interval]) -> Interval | None:
     each = list(intervals)
     if not each:
         raise InvalidArgument("no interval was released of this part; give at least one.")
-    return _outwards(
-        max(_exact(interval.low) for interval in each),
-        min(_exact(interval.high) for interval in each),
+    return _between(
+        max([interval.low for interval in each]), min([interval.high for interval in each])
     )
 
 
@@ -180,21 +184,14 @@ def disjunction_implied(first: Interval, second: Interval) -> Interval | None:
     return _outwards(max(_exact(first.low), _exact(second.low)), min(_ONE, high))
 
 
-@dataclass(frozen=True, slots=True)
-class ThresholdCut:
-    """Where values are above: at `constant` or above it, or above it alone (`strict`)."""
+class ThresholdCut(NamedTuple):
+    """Where values are above: at `constant` or above it, or above it alone (`strict`).
 
-    constant: Fraction
+    Cuts are ordered as pairs: of finite floats, as of fractions, that is exact.
+    """
+
+    constant: Fraction | float
     strict: bool = False
-
-    def __lt__(self, other: ThresholdCut) -> bool:
-        return not other <= self
-
-    def __le__(self, other: ThresholdCut) -> bool:
-        # A claim is compared with every one before it, and fractions take five times as long.
-        left = self.constant.numerator * other.constant.denominator
-        right = other.constant.numerator * self.constant.denominator
-        return left < right or (left == right and self.strict <= other.strict)
 
 
 @theorem(
@@ -209,9 +206,9 @@ def threshold_implied(
     cut: ThresholdCut, released: Mapping[ThresholdCut, Interval]
 ) -> Interval | None:
     """The share of values above a cut, from those above others; None if they contradict."""
-    later = (_exact(interval.low) for each, interval in released.items() if each >= cut)
-    earlier = (_exact(interval.high) for each, interval in released.items() if each <= cut)
-    return _outwards(max(later, default=_ZERO), min(earlier, default=_ONE))
+    later = [interval.low for each, interval in released.items() if each >= cut]
+    earlier = [interval.high for each, interval in released.items() if each <= cut]
+    return _between(max(later, default=0.0), min(earlier, default=1.0))
 
 
 @theorem(
@@ -224,8 +221,9 @@ def threshold_implied(
 )
 def quantile_implied(q: Fraction, released: Mapping[ThresholdCut, Interval]) -> Interval | None:
     """The least c with P(f <= c) >= q, from shares above cuts; None if they contradict."""
-    above = [cut.constant for cut, share in released.items() if _exact(share.high) <= 1 - q]
-    below = [cut.constant for cut, share in released.items() if _exact(share.low) > 1 - q]
+    shares = [(Fraction(cut.constant), share) for cut, share in released.items()]
+    above = [constant for constant, share in shares if _exact(share.high) <= 1 - q]
+    below = [constant for constant, share in shares if _exact(share.low) > 1 - q]
     return _outwards(max(below, default=-math.inf), min(above, default=math.inf))
 
 
@@ -240,8 +238,8 @@ def cuts_implied(q: Fraction, quantile: Interval) -> dict[ThresholdCut, Interval
     """The shares above the two ends of a quantile's interval, as far as the ends are finite."""
     share = _not_empty(_outwards(1 - q, 1 - q))
     low, high = quantile
-    lower = {ThresholdCut(Fraction(low)): Interval(share.low, 1.0)} if math.isfinite(low) else {}
-    cut = ThresholdCut(Fraction(high), strict=True) if math.isfinite(high) else None
+    lower = {ThresholdCut(low): Interval(share.low, 1.0)} if math.isfinite(low) else {}
+    cut = ThresholdCut(high, strict=True) if math.isfinite(high) else None
     return lower if cut is None else {**lower, cut: Interval(0.0, share.high)}
 
 
