@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from holdfast.data.computed import computed
     from holdfast.holdout.verbs import Ask, Check, Gate
     from holdfast.question.functions import row_function
-    from holdfast.statistics.bits import bits
     from holdfast.statistics.call import *  # noqa: F403
+    from holdfast.statistics.description import bits
     from holdfast.statistics.whole import statistic
 
 _HOMES = {

@@ -26,7 +26,7 @@ from holdfast.question.expression import (
     text_of,
 )
 from holdfast.question.row import row_value
-from holdfast.statistics.bits import Bits, Prior
+from holdfast.statistics.description import Bits, Prior
 from holdfast.statistics.entry import Part
 from holdfast.statistics.mean import Mean, expression_of
 from holdfast.statistics.registry import parts_of

@@ -21,9 +21,8 @@ from holdfast.data.sample import Sample
 from holdfast.errors import InvalidArgument
 from holdfast.guessers.guesser import Grounds, Lesson, around
 from holdfast.holdout.guess import averages
-from holdfast.mechanisms.laws.normal import NORMAL
 from holdfast.mechanisms.mechanism import Claim
-from holdfast.mechanisms.noise import Noise
+from holdfast.mechanisms.noise import NORMAL, Noise
 from holdfast.statistics.entry import Better
 from holdfast.statistics.statistic import Statistic, columns_of
 from holdfast.theory.transfer.gaussian_noise import gaussian_half_width

@@ -25,8 +25,7 @@ from holdfast.holdout.plays import answered, implied_claim, wish_of
 from holdfast.holdout.price import require_covered
 from holdfast.holdout.request import NamedWidth, bound_to, claimed, one_answer_of, ruled
 from holdfast.ledger.entries import Request
-from holdfast.ledger.limits import in_unit
-from holdfast.mechanisms.mechanism import CONFIRMED, Mechanism, Offer, Wish
+from holdfast.mechanisms.mechanism import CONFIRMED, Mechanism, Offer, Wish, in_unit
 from holdfast.statistics.bind import Question
 from holdfast.statistics.derived import (
     Derived,

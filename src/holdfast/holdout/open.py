@@ -59,7 +59,7 @@ from holdfast.mechanisms.terms import Declarations, Describing, Terms
 from holdfast.question.columns import Schema, no_column
 from holdfast.question.declaring import listed
 from holdfast.question.expression import ColumnType
-from holdfast.statistics.bits import Prior
+from holdfast.statistics.description import Prior
 from holdfast.wording import plural
 
 __all__ = ["by_path", "open", "opened_again", "reopening"]

@@ -32,8 +32,7 @@ from holdfast.ledger.chain import now
 from holdfast.ledger.composites import Followed, claim_verdict, read_whole, rows_about, whole
 from holdfast.ledger.entries import Recorded, Request, telling
 from holdfast.ledger.implied import Implied, intersected
-from holdfast.ledger.limits import alike
-from holdfast.mechanisms.mechanism import Refuted, Wish, about
+from holdfast.mechanisms.mechanism import Refuted, Wish, about, alike
 from holdfast.statistics.bind import short_name
 from holdfast.statistics.derived import Joined, Play, Subquestion, is_single
 from holdfast.statistics.entry import Bound

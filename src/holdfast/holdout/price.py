@@ -15,8 +15,7 @@ from holdfast.holdout.desk import Desk
 from holdfast.holdout.guess import Guess
 from holdfast.holdout.plays import implied_claim, plays_to_run, wish_of
 from holdfast.holdout.request import ClaimGrounds, claim_grounds, claimed
-from holdfast.ledger.limits import in_unit
-from holdfast.mechanisms.mechanism import Mechanism, Offer, Release, Status, Wish, charged
+from holdfast.mechanisms.mechanism import Mechanism, Offer, Release, Status, Wish, charged, in_unit
 from holdfast.mechanisms.terms import Account
 from holdfast.statistics.bind import short_name
 from holdfast.statistics.derived import (

@@ -23,7 +23,6 @@ from holdfast.mechanisms.terms import WHOLE_RANGE
 from holdfast.question.expression import ColumnType
 from holdfast.question.parse import reads_alike
 from holdfast.statistics.bind import Question, bind, read_question, require_likely_values
-from holdfast.statistics.bits import Prior
 from holdfast.statistics.derived import (
     Difference,
     Paired,
@@ -36,6 +35,7 @@ from holdfast.statistics.derived import (
 from holdfast.statistics.description import (
     DescribedParts,
     DescribedQuestion,
+    Prior,
     described_answer,
     reads_as_written,
 )

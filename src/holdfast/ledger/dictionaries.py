@@ -30,19 +30,19 @@ from holdfast import require
 from holdfast.errors import BudgetExhausted, InvalidQuestion, LedgerTampered, Refused
 from holdfast.ledger.attachments import AttachedColumn, Attachments
 from holdfast.ledger.chain import canonical
-from holdfast.ledger.limits import alike
 from holdfast.ledger.opening import Opening
 from holdfast.mechanisms.described import Described
-from holdfast.mechanisms.mechanism import Mechanism, Offer
+from holdfast.mechanisms.mechanism import Mechanism, Offer, alike
 from holdfast.mechanisms.terms import Account, Closed, Terms
 from holdfast.mechanisms.winner import WINNER, CvScores, Winner, WinnerQuestion
 from holdfast.question.bounds import Range
 from holdfast.question.columns import Schema
 from holdfast.question.declaring import bounds_pair
 from holdfast.statistics.bind import Question, bind
-from holdfast.statistics.bits import Bits, Prior
 from holdfast.statistics.description import (
+    Bits,
     DescribedQuestion,
+    Prior,
     columns_read,
     described,
     described_again,

@@ -41,7 +41,6 @@ from typing import Any, Literal, TypeAlias
 
 from holdfast.errors import LedgerTampered
 from holdfast.ledger.chain import canonical
-from holdfast.ledger.limits import in_unit, interval_told, value_told
 from holdfast.mechanisms.described import rule_from
 from holdfast.mechanisms.mechanism import (
     LikelyWidth,
@@ -51,7 +50,10 @@ from holdfast.mechanisms.mechanism import (
     Release,
     Symbol,
     charged,
+    in_unit,
+    interval_told,
     revealed,
+    value_told,
 )
 from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.terms import Account, Closed

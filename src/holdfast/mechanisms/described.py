@@ -14,8 +14,8 @@ from typing import Any
 
 from holdfast.data.sample import Sample
 from holdfast.errors import BudgetExhausted
+from holdfast.mechanisms.catalogue import MechanismKind, Planned, no_options
 from holdfast.mechanisms.exact import planned_without
-from holdfast.mechanisms.kind import MechanismKind, Planned, no_options
 from holdfast.mechanisms.mechanism import (
     Offer,
     Release,
@@ -26,8 +26,7 @@ from holdfast.mechanisms.mechanism import (
 )
 from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.terms import Account, Terms
-from holdfast.statistics.bits import Prior
-from holdfast.statistics.description import DescribedQuestion
+from holdfast.statistics.description import DescribedQuestion, Prior
 from holdfast.statistics.entry import Table
 from holdfast.statistics.rule import RECORDED_RULES, Evidence, Ground, Rule, Symbols, Told
 from holdfast.statistics.statistic import Statistic

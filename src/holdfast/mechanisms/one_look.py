@@ -16,8 +16,8 @@ from typing import Any
 
 from holdfast.data.sample import Sample
 from holdfast.errors import BudgetExhausted, Shortfall
+from holdfast.mechanisms.catalogue import MechanismKind, Planned, no_options
 from holdfast.mechanisms.exact import alphabet_log_charge, exact_grid, exact_symbols
-from holdfast.mechanisms.kind import MechanismKind, Planned, no_options
 from holdfast.mechanisms.leakage import declared_or_least, too_tight
 from holdfast.mechanisms.mechanism import (
     Offer,

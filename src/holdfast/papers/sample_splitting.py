@@ -22,11 +22,10 @@ from typing import Any
 from holdfast.data.orders import part_sums
 from holdfast.data.sample import Sample
 from holdfast.errors import InvalidArgument, InvalidQuestion
-from holdfast.mechanisms.kind import MechanismKind, Planned, no_options
-from holdfast.mechanisms.laws.law import Grid
+from holdfast.mechanisms.catalogue import MechanismKind, Planned, no_options
 from holdfast.mechanisms.leakage import declared_left, declared_or_least, require_room, too_tight
 from holdfast.mechanisms.mechanism import Offer, Release, Symbol, Wish, charged, each_settled
-from holdfast.mechanisms.noise import Noise
+from holdfast.mechanisms.noise import Grid, Noise
 from holdfast.mechanisms.one_look import ordinary_interval
 from holdfast.mechanisms.terms import Account, PartStages, Terms, number_of_parts
 from holdfast.papers.theorems.baselines import sample_splitting_half_width

@@ -27,14 +27,12 @@ from typing import Any
 from holdfast import require
 from holdfast.data.sample import Sample
 from holdfast.errors import BudgetExhausted, InvalidArgument, InvalidQuestion, Shortfall
+from holdfast.mechanisms.catalogue import MechanismKind, Planned, chosen_options
 from holdfast.mechanisms.exact import (
     planned_without,
     unpromised_offer,
     unpromised_release,
 )
-from holdfast.mechanisms.kind import MechanismKind, Planned, chosen_options
-from holdfast.mechanisms.laws.laplace import discrete_laplace
-from holdfast.mechanisms.laws.law import Grid, words_of
 from holdfast.mechanisms.leakage import declared_left, require_room
 from holdfast.mechanisms.mechanism import (
     CONFIRMED,
@@ -46,7 +44,7 @@ from holdfast.mechanisms.mechanism import (
     each_settled,
     value_of,
 )
-from holdfast.mechanisms.noise import Noise
+from holdfast.mechanisms.noise import Grid, Noise, discrete_laplace, words_of
 from holdfast.mechanisms.terms import Account, PartStages, Terms, number_of_parts
 from holdfast.statistics.statistic import Statistic, measure
 from holdfast.theory.base.safeside import round_up

@@ -22,8 +22,7 @@ from holdfast.question.declaring import declared_types
 from holdfast.question.expression import ColumnType
 from holdfast.question.row import GRID_ERROR
 from holdfast.statistics.bind import bind
-from holdfast.statistics.bits import Bits
-from holdfast.statistics.description import DescribedQuestion, described
+from holdfast.statistics.description import Bits, DescribedQuestion, described
 from holdfast.statistics.entry import Table
 from holdfast.statistics.mean_rules import Contrast, GroupMeanRule, MeanRule, PairedRule
 from holdfast.statistics.rounded_rules import RoundedGroupMean, RoundedMean

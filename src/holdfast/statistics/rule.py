@@ -27,7 +27,7 @@ from holdfast.theory.length.levels import count_symbols, described_log_level
 if TYPE_CHECKING:
     from holdfast.data.histogram import Histogram
     from holdfast.statistics.bind import Question
-    from holdfast.statistics.bits import Bits
+    from holdfast.statistics.description import Bits
     from holdfast.statistics.entry import Bound
 
 __all__ = [

@@ -29,7 +29,7 @@ from holdfast.errors import InvalidArgument, InvalidQuestion
 from holdfast.question.columns import Schema
 from holdfast.question.expression import ColumnType
 from holdfast.question.row import GRID
-from holdfast.statistics.bits import Prior
+from holdfast.statistics.description import Prior
 from holdfast.theory.length.levels import option_millibits
 from holdfast.theory.length.words import option
 

@@ -33,9 +33,8 @@ from holdfast.lab.world.linear_questions import (
     grid_moments,
     moments_of,
 )
-from holdfast.mechanisms.catalogue import built, claiming, kind_of
+from holdfast.mechanisms.catalogue import Planned, built, claiming, kind_of
 from holdfast.mechanisms.claims import CHECKS
-from holdfast.mechanisms.kind import Planned
 from holdfast.mechanisms.mechanism import (
     Checker,
     Mechanism,

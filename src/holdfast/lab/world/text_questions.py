@@ -15,10 +15,9 @@ from holdfast.errors import BudgetExhausted, InvalidQuestion
 from holdfast.lab.world.holders import Session, Shown
 from holdfast.lab.world.linear_questions import HALF_RANGE, Arrays, HasLength, LabQuestion, Linear
 from holdfast.lab.world.session import LabSample, asking, lab_secret
-from holdfast.ledger.limits import in_unit
 from holdfast.mechanisms.catalogue import built, kind_of
 from holdfast.mechanisms.described import DESCRIBED
-from holdfast.mechanisms.mechanism import Mechanism, Wish, walk
+from holdfast.mechanisms.mechanism import Mechanism, Wish, in_unit, walk
 from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.terms import Account, Terms
 from holdfast.question.columns import Schema
