@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from holdfast.data.sample import Sample
 from holdfast.holdout.desk import Desk
-from holdfast.holdout.groups import knowing
 from holdfast.holdout.holdout import Holdout
-from holdfast.holdout.request import bound_to
+from holdfast.holdout.request import bound_to, knowing
 from holdfast.ledger import subjects
 from holdfast.ledger.backend import Keeper
 from holdfast.ledger.entries import Recorded

@@ -9,7 +9,7 @@ changed meanwhile gives no answer.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -34,7 +34,6 @@ __all__ = [
     "file_stamps",
     "is_bucket",
     "is_path",
-    "require_unchanged",
     "table_form",
 ]
 
@@ -146,14 +145,6 @@ class FileSample:
             yield
         finally:  # a scan that failed may have failed because of the change
             self.require_unchanged()
-
-
-def require_unchanged(sample: Sample) -> None:
-    """Refuse a table that was seen to change; one in memory is our own copy and cannot."""
-    # A question asks it several times: to ask a protocol would take as long as its scan.
-    watch: Callable[[], None] | None = getattr(sample, "require_unchanged", None)
-    if watch is not None:
-        watch()
 
 
 # How a table is written in its files, where these do not say it themselves.

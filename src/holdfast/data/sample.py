@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 
 from holdfast.errors import DataChanged, HoldfastError, InvalidArgument, InvalidQuestion
 from holdfast.question.expression import (
@@ -43,10 +43,12 @@ __all__ = [
     "complete",
     "is_readable",
     "moments_of_sums",
+    "needed",
     "plain_frames",
     "prepare",
     "reading",
     "require_narrow_decimals",
+    "require_unchanged",
     "row_moments",
     "silent",
     "sources",
@@ -354,3 +356,33 @@ def values_of_batch(source: BatchFunction, frame: pl.DataFrame) -> NDArray[np.fl
     middle = frame.height // 2
     halves = (frame.head(middle), frame.tail(frame.height - middle))
     return np.concatenate([values_of_batch(source, half) for half in halves])
+
+
+def require_unchanged(sample: Sample) -> None:
+    """Refuse a table that was seen to change; one in memory is our own copy and cannot."""
+    # A question asks it several times: to ask a protocol would take as long as its scan.
+    watch: Callable[[], None] | None = getattr(sample, "require_unchanged", None)
+    if watch is not None:
+        watch()
+
+
+class _Keyed(Protocol):
+    """Columns that were put beside a table, by a key that it had then."""
+
+    @property
+    def key(self) -> str: ...
+    @property
+    def columns(self) -> frozenset[str]: ...
+
+
+_Beside = TypeVar("_Beside", bound=_Keyed)
+
+
+def needed(joined: Sequence[_Beside], columns: Iterable[str]) -> list[_Beside]:
+    """What must be joined to have these columns, in its order: a key may have been joined too."""
+    wanted, joins = set(columns), []
+    for beside in reversed(joined):
+        if not beside.columns.isdisjoint(wanted):
+            joins.append(beside)
+            wanted.add(beside.key)
+    return joins[::-1]

@@ -20,10 +20,9 @@ from typing import Any, TypeVar
 
 from holdfast import require
 from holdfast.data.attached import ColumnValues
-from holdfast.data.files import require_unchanged
 from holdfast.data.keys import KeyOrder, key_order
 from holdfast.data.overlap import RowContents
-from holdfast.data.sample import Sample, is_readable
+from holdfast.data.sample import Sample, is_readable, require_unchanged
 from holdfast.errors import HoldfastError, InvalidArgument, InvalidQuestion
 from holdfast.guessers.guesser import Grounds, Guesser, Guessing, lesson_of
 from holdfast.holdout.batch import (

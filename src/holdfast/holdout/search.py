@@ -27,9 +27,9 @@ from holdfast.holdout.ask import CallTerms, answers_to
 from holdfast.holdout.attach import Bringing, attach_column, checked_name
 from holdfast.holdout.batch import Body
 from holdfast.holdout.desk import Desk
-from holdfast.holdout.guess import Guess
 from holdfast.holdout.options import takes
 from holdfast.holdout.price import Cost, cost_of
+from holdfast.holdout.request import Guess
 from holdfast.holdout.space import Space, space_of
 from holdfast.ledger.attachments import AttachedColumn, Origin
 from holdfast.ledger.chain import now

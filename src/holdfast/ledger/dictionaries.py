@@ -38,7 +38,7 @@ from holdfast.mechanisms.winner import WINNER, CvScores, Winner, WinnerQuestion
 from holdfast.question.bounds import Range
 from holdfast.question.columns import Schema
 from holdfast.question.declaring import bounds_pair
-from holdfast.statistics.bind import Question, bind
+from holdfast.statistics.bind import Question, bind, parts_of
 from holdfast.statistics.description import (
     Bits,
     DescribedQuestion,
@@ -49,7 +49,6 @@ from holdfast.statistics.description import (
 )
 from holdfast.statistics.entry import Bound, Part, Table
 from holdfast.statistics.mean import Mean
-from holdfast.statistics.registry import parts_of
 from holdfast.statistics.rule import Ground
 from holdfast.theory.leakage.claim_levels import log_left
 from holdfast.theory.length.levels import (

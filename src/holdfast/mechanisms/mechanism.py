@@ -26,16 +26,16 @@ from holdfast.theory.base.safeside import float_above, float_below
 from holdfast.theory.leakage.forecasts import DevResult, Forecast, likely_half_width
 
 __all__ = [
-    "Answered",
     "CLOSE",
     "CONFIRMED",
+    "ROUNDED_ENDS",
+    "Answered",
     "Checker",
     "Claim",
     "ForecastGrounds",
     "LikelyWidth",
     "Mechanism",
     "Offer",
-    "ROUNDED_ENDS",
     "Refuted",
     "Release",
     "Status",

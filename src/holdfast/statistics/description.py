@@ -19,7 +19,7 @@ from holdfast.prior.atoms import spelled_texts
 from holdfast.prior.grammar import Columns, Grammar
 from holdfast.question.columns import Schema
 from holdfast.question.row import RowValue
-from holdfast.statistics.bind import Question, bind
+from holdfast.statistics.bind import Question, bind, parts_of
 from holdfast.statistics.concentrated_rules import ConcentratedRule
 from holdfast.statistics.derived import (
     Derived,
@@ -31,21 +31,27 @@ from holdfast.statistics.derived import (
     is_unbounded,
     own_unit,
 )
-from holdfast.statistics.entry import Bound, Part, Role, Table, Use
+from holdfast.statistics.entry import (
+    Bound,
+    Part,
+    Role,
+    Table,
+    Use,
+)
 from holdfast.statistics.families import DeclaredFamily
 from holdfast.statistics.grid_rules import Gridded
+from holdfast.statistics.mean_events import GroupShare, Share
 from holdfast.statistics.mean_rules import (
     ContainedMean,
     GroupMeanRule,
     MeanRule,
     PairedRule,
 )
-from holdfast.statistics.registry import DESCRIPTIONS, PRICES, parts_of
+from holdfast.statistics.registry import DESCRIPTIONS, PRICES
 from holdfast.statistics.rounded_rules import (
     RoundedMean,
 )
 from holdfast.statistics.rule import Ground, Look, Rule, Told
-from holdfast.statistics.share_rules import GroupShare, Share
 from holdfast.statistics.statistic import Measured, Statistic, columns_of
 from holdfast.statistics.trial_rules import UnitGridded
 from holdfast.theory.base.concentration import BoundedMean, Concentration

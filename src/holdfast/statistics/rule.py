@@ -276,7 +276,7 @@ class Ground:
     @property
     def alike(self) -> bool:
         """Whether the rows are draws from one population."""
-        unlike = self.for_these_items or bool(self.design)
+        unlike = self.for_these_items or bool(self.design.columns)
         return isinstance(self.sampling, Independent) and not unlike
 
     def alike_within(self, condition: Expression) -> bool:

@@ -47,11 +47,10 @@ from holdfast.statistics.entry import (
     tree_of,
 )
 from holdfast.statistics.mean import Average, Mean, expression_of
-from holdfast.statistics.mean_events import numbers_price
+from holdfast.statistics.mean_events import Overlap, numbers_price, overlap_counts, overlap_look
 from holdfast.statistics.mean_rules import Contrast, of_groups
 from holdfast.statistics.rounded_rules import RoundedOverlap
 from holdfast.statistics.rule import Ground, GroupRows, Look
-from holdfast.statistics.share_rules import Overlap, overlap_counts, overlap_look
 from holdfast.statistics.spelling import probability_of, score_number, squared_distance
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.propagation import ratio_interval

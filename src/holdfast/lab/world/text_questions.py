@@ -26,9 +26,9 @@ from holdfast.question.expression import numeral
 from holdfast.statistics.bind import bind
 from holdfast.statistics.description import DescribedQuestion
 from holdfast.statistics.entry import Table
+from holdfast.statistics.mean_events import Share, share_look
 from holdfast.statistics.rounded_rules import RoundedMean
 from holdfast.statistics.rule import Look
-from holdfast.statistics.share_rules import Share, share_look
 from holdfast.statistics.statistic import Statistic
 from holdfast.theory.length.levels import described_log_level
 
