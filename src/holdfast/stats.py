@@ -23,7 +23,7 @@ _HOMES = {
     "Ask": "holdout.verbs",
     "Check": "holdout.verbs",
     "Gate": "holdout.verbs",
-    "bits": "statistics.bits",
+    "bits": "statistics.description",
     "computed": "data.computed",
     "row_function": "question.functions",
     "statistic": "statistics.whole",

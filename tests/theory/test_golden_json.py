@@ -17,7 +17,6 @@ from holdfast.theory.base.concentration import BoundedMean, SubExponential, SubG
 from holdfast.theory.direct import (
     auc as ranking,
     bounded_mean as mean,
-    order_statistics as quantile,
     paired,
     unit_sums as ratio,
 )
@@ -246,7 +245,7 @@ CALLS: dict[str, Callable[..., Any]] = {
         lambda n, d, log_level: paired.smallest_shown_difference(n, round(n * d), log_level)
     ),
     "ranks [r, s] of the closed interval of a quantile (0, n+1: the declared end), "
-    "two-sided level": quantile.quantile_ranks,
+    "two-sided level": intervals.quantile_ranks,
     "F1 interval from counts": ratio.f1_interval,
     "AUC interval by KL": ranking.auc_kl_interval,
     "lower end of a bounded mean by the mixture in odds cells, two-sided level": (

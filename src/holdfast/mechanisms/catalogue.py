@@ -36,6 +36,9 @@ __all__ = [
 ]
 
 
+# A kind of mechanism: what the catalogue says of it, and how a value of it is made.
+
+
 class Planned(NamedTuple):
     """Plan that an opening decides, once: the half-width and whatever else the mechanism fixes.
 

@@ -534,6 +534,9 @@ def walk(
     return Walked(offers, releases, mechanism.advance(account, offers, releases))
 
 
+# Limits of intervals: ranges, claims, ends of grids; and equality up to rounding.
+
+
 ROUNDED_ENDS = 2.0**-48  # of a range: what a few roundings come to
 
 

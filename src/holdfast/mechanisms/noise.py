@@ -1,9 +1,17 @@
-"""Addressed noise: a function of (secret, address), so that a crashed entry repeats itself.
+"""Noise: a function of (secret, address), so that a crashed entry repeats itself; and its laws.
 
 The stream of an address is HMAC-SHA256(secret, "holdfast noise/1", address, block), block = 0, 1,
 ...; whole numbers are taken from it by rejection, so that every value is exactly equally likely as
 far as the generator is. The secret never enters the ledger. What addresses a question is up to who
 asks: in the laboratory its number, in a ledger all that is public about it (`ledger.addresses`).
+
+A law says how whole cells of a public grid are drawn, and what that is charged. The sample's value
+q, a fraction of its range, is put on a grid of G cells in the range; a whole number Z of cells is
+added: the symbol is floor(q G + 1/2) + Z, and stands for itself over G. While q moves over an
+interval of length 2 alpha its cell makes at most H = ceil(2 alpha G) steps. Outside the event that
+q is further than alpha from the truth, the symbol's law is at most kappa times one that sees no
+sample, kappa = sum over z of the largest probability of z over those steps: what the answer is
+charged on the leakage account (Theorem L).
 """
 
 from __future__ import annotations
@@ -194,6 +202,14 @@ def tail_part(law: Law) -> float:
     return 0.5 if law.reach(law.resolution) is None else 0.0
 
 
+# Uniform noise: every whole number of cells up to the scale, equally likely; or no noise at all.
+#
+# Without noise the symbol is the sample's value rounded to the grid. An interval of length 2 alpha
+# meets at most H + 1 cells: the same charge as that of uniform noise of scale 0. Nothing is said
+# here of the lecture's global count, which charges all cells for every answer and is never
+# narrower.
+
+
 @dataclass(frozen=True, slots=True)
 class Uniform:
     """Uniform on {-scale, ..., scale}."""
@@ -218,6 +234,12 @@ class Uniform:
 
 UNIFORM = Uniform("uniform", RESOLUTION)
 NO_NOISE = Uniform("rounding", 0)
+
+
+# The discrete Laplace law of scale T, drawn exactly: z has probability tanh(1/(2T)) e^{-|z|/T}.
+#
+# It is drawn after Canonne, Kamath and Steinke (2020), Algorithm 2: no floating point, no table;
+# e^{-x} is the probability that von Neumann's falling run of uniform numbers is of odd length.
 
 
 def happens_with_exp(words: Iterator[int], numerator: int, denominator: int) -> bool:
@@ -264,6 +286,18 @@ class Laplace:
 
 
 LAPLACE = Laplace()
+
+
+# The normal law, exactly: whole numbers made by comparing uniform digits (Karney 2016).
+#
+# No number here is rounded: a real number is known to as many binary digits as a decision needs,
+# and more digits are drawn when they do not decide. So the law is the normal law itself, with no
+# error to account for, as far as the words that come in are independent and uniform.
+#
+# Half-normal y = k + x: k has probability e^{-k/2}(1 - e^{-1/2}) and is kept with probability
+# e^{-k(k-1)/2}; x is uniform on [0, 1) and kept with probability e^{-x(2k+x)/2}. Together that is
+# e^{-(k+x)^2/2}. An event of probability e^{-g}, 0 <= g <= 1: count how often in a row a uniform
+# number is below g/1, g/2, g/3, ...; an even count has probability 1 - g + g^2/2 - ... = e^{-g}.
 
 
 # A number that is known to be in [low/whole, high/whole].

@@ -466,6 +466,9 @@ def _gone(_: pl.DataFrame) -> float:
     raise InvalidQuestion("Only the text of the function is left.")
 
 
+# What a question is made of, by the registry.
+
+
 def parts_of(question: Bound) -> tuple[Use, ...]:
     """The parts of a question, and what each is to it: its own events, or those of its parts."""
     own = DESCRIPTIONS.get(type(question))

@@ -1,4 +1,4 @@
-"""A described question: its parts, their levels, its one rule, and its method in words.
+"""A described question: its length in bits by the prior, and the rule that answers it exactly.
 
 Which rule is public: it depends on the question's words and on what was declared. Where no theorem
 covers the way the rows came about there is none, and the question goes to the ledger.
@@ -85,6 +85,9 @@ __all__ = [
 
 _USUAL_VALUES = 16  # of a column that is cut by
 _MOST_PRICES = 4096  # that are remembered
+
+
+# The prior "words/2" over the questions of one table, and the length of a question in bits.
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,6 +294,9 @@ def bits(question: Question, schema: Prior | Schema | Mapping[str, Any]) -> Bits
         "schema must be a mapping with the 'types' of the columns, not "
         f"{type(schema).__name__}; write it like {{'types': {{'x': 'float'}}}}."
     )
+
+
+# The question with its parts, their levels, its one rule, and its method in words.
 
 
 @dataclass(frozen=True, slots=True)

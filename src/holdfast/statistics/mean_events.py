@@ -1,4 +1,4 @@
-"""Means as they are described: the events of averages, totals and differences, and their rules."""
+"""Means as they are described: the events of averages, totals, differences; the rules of shares."""
 
 from __future__ import annotations
 
@@ -531,6 +531,13 @@ DESCRIBED_DIFFERENCES = (
 )
 
 
+# Rules of shares of rows: of all of them, and inside a group whose size is a symbol too.
+#
+# Given which rows are in the group, its 0/1 values are those of alike rows, so that its own size
+# may be used. Plain and free levels are events of their own, and their intervals are intersected;
+# all of them are functions of the count.
+
+
 @register_rule
 @dataclass(frozen=True, slots=True)
 class Share:
@@ -615,7 +622,7 @@ class Overlap:
 
     @property
     def symbols(self) -> int:
-        return _in_group(self.rows, self.log_share, self.log_p)
+        return _inside_symbols(self.rows, self.log_share, self.log_p)
 
     def decode(self, symbols: Symbols) -> Told:
         either, both = _group_counts(symbols, self.rows)
@@ -632,7 +639,7 @@ def _group_counts(symbols: Symbols, rows: int) -> tuple[int, int]:
     return size, require.integer_between("count", count, 0, size)
 
 
-def _in_group(rows: int, log_share: float, log_p: float) -> int:
+def _inside_symbols(rows: int, log_share: float, log_p: float) -> int:
     size_alpha, alpha = (BoundedMean(rows).radius(level) for level in (log_share, log_p))
     return group_symbols(rows, size_alpha, alpha)
 

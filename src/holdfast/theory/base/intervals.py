@@ -1,4 +1,4 @@
-"""Intervals that depend on the sample: exact binomial, KL (Chernoff), empirical Bernstein.
+"""Intervals that depend on the sample: exact binomial, KL, empirical Bernstein, order statistics.
 
 They cover a fixed question's truth with probability >= 1 - e^{log_p}. Their width is a function of
 the sample, so it may be used only *inside* a check and never shown (rule R2 of docs/theory.md).
@@ -441,6 +441,13 @@ def share_interval(hits: int, misses: int, log_p: float) -> Interval:
     misses = require.integer_at_least("misses", misses, 0)
     require.log_probability("log_p", log_p)
     return clopper_pearson(hits + misses, hits, log_p) if hits + misses else Interval(0.0, 1.0)
+
+
+# Quantiles by order statistics, and all thresholds at once.
+#
+# Symbols: n rows with distribution function F (for rows that are not alike, the average of theirs),
+# X_(1) <= ... <= X_(n) the sorted sample, F_n its distribution function, q the quantile's share, p
+# the two-sided level. A quantile is inf{x : F(x) >= q}, the `inverted_cdf` of a sample.
 
 
 @theorem(
