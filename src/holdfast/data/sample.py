@@ -17,11 +17,9 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 from holdfast.errors import DataChanged, HoldfastError, InvalidArgument, InvalidQuestion
 from holdfast.question.expression import (
     ColumnType,
-    Constant,
     Expression,
     Operation,
-    ValueKind,
-    bottom_up,
+    shape_of,
 )
 from holdfast.question.row import BatchFunction, RowValue
 
@@ -169,7 +167,6 @@ def prepare(scan: Callable[[list[RowValue]], object], rows: Sequence[RowValue]) 
 
 
 _MOST_SHAPES, _MOST_NODES = 1_000, 50  # shapes that are kept, and the nodes of one
-_NUMBER = Constant(ValueKind.NUMBER, 0.5)
 
 
 @dataclass(slots=True)
@@ -182,25 +179,13 @@ class AcceptedShapes:
         self, rows: Sequence[RowValue], trial: Callable[[Sequence[RowValue]], None]
     ) -> None:
         """Try one row value of each shape that is new; what the trial raises is for the caller."""
-        shapes = {_shape(row.source): row for row in rows if isinstance(row.source, Expression)}
+        shapes = {shape_of(row.source): row for row in rows if isinstance(row.source, Expression)}
         unknown = {shape: row for shape, row in shapes.items() if shape not in self._shapes}
         if not unknown:
             return
         trial(list(unknown.values()))
         if len(self._shapes) < _MOST_SHAPES:
             self._shapes |= {shape for shape in unknown if _is_small(shape)}
-
-
-@bottom_up
-def _shape(node: Expression) -> Expression:
-    """An expression but for its numbers, which are all written alike."""
-    match node:
-        case Operation():
-            return Operation(node.op, tuple(map(_shape, node.args)))
-        case Constant(ValueKind.NUMBER, float()):
-            return _NUMBER
-        case _:
-            return node
 
 
 def _is_small(shape: Expression) -> bool:

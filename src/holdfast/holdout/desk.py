@@ -230,8 +230,8 @@ class Desk:
         self._table: tuple[Attachments, Dictionaries, Table] | None = None
         self._guessing = Guessing(self._guessers, grounds) if self._guessers else None
         self._implications = Implications.within(transcript, self.ground)
-        # Cache of what is implied of a question at one head.
-        self._implied: tuple[str, dict[str, Implied | None]] = "", {}
+        # Cache of what is implied of a question by so many entries.
+        self._implied: tuple[int, dict[str, Implied | None]] = 0, {}
 
     def plan_anew(self, opening: Opening) -> None:
         """Let an opening with another plan take the place of this one, before anything is asked."""
@@ -359,12 +359,12 @@ class Desk:
 
         def ask() -> list[LookFound]:
             self.refresh()
-            if unknown():
+            new = unknown()
+            if new and self.transcript.pending is not None:
                 self._finish_pending({wish.question.text: wish for wish in wishes})
-                self._require_widths(unknown(), requests)
-            return found(
-                self._ask_afresh(unknown(), requests, lambda fresh: conclude(found(fresh)))
-            )
+                new = unknown()
+            self._require_widths(new, requests)
+            return found(self._ask_afresh(new, requests, lambda fresh: conclude(found(fresh))))
 
         return self.store.exclusively(self._timeout, ask)
 
@@ -417,14 +417,16 @@ class Desk:
 
     def implied(self, question: Bound) -> Implied | None:
         """What earlier answers imply of a question, as of the last reading."""
-        transcript = self.transcript
-        if self._implied[0] != transcript.head:
-            self._implied = transcript.head, {}
-        of_head, key = self._implied[1], question.text
-        if key not in of_head:
+        transcript, key = self.transcript, question.text
+        # What is reserved says nothing of the rows before it is answered.
+        entries = transcript.count - (transcript.pending is not None)
+        if self._implied[0] != entries:
+            self._implied = entries, {}
+        known = self._implied[1]
+        if key not in known:
             chained = transcript.account.shown > 0  # else no difference follows from others
-            of_head[key] = self._implications.of(question, transcript, chained=chained)
-        return of_head[key]
+            known[key] = self._implications.of(question, transcript, chained=chained)
+        return known[key]
 
     def _unknown(self, wanted: Mapping[Key, Wish]) -> dict[Key, Wish]:
         """The wishes that no stored answer fulfils."""

@@ -450,7 +450,7 @@ def described(question: Bound, ground: Ground) -> DescribedQuestion | None:
         return None
     try:
         uses = parts_of(question)
-        bits = ground.prior.of(question).best
+        bits = Bits.priced(uses, ground.prior.millibits).best
     except NotDescribed:
         return None
     columns = sorted({column for use in uses for column in use.part.columns})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Protocol
 
@@ -50,13 +50,12 @@ class Mean:
 
     row: RowValue
     variance: float | None = None
+    # The canonical text; a declared bound is part of what is asked.
+    text: str = field(init=False, repr=False, compare=False)
 
-    @property
-    def text(self) -> str:
-        """The canonical text; a declared bound is part of what is asked."""
-        if self.variance is None:
-            return f"avg({self.row.text})"
-        return f"avg({self.row.text}, variance <= {numeral(self.variance)})"
+    def __post_init__(self) -> None:
+        bound = "" if self.variance is None else f", variance <= {numeral(self.variance)}"
+        object.__setattr__(self, "text", f"avg({self.row.text}{bound})")
 
     @property
     def among(self) -> str:
