@@ -436,16 +436,17 @@ class LastBudget:
 
     def of(self, transcript: Transcript) -> Budget:
         """What is left after all that the ledger says."""
-        if self._last is None or self._last.account != transcript.committed:
-            self._last = budget_of(transcript)
+        account = transcript.committed
+        if self._last is None or self._last.account != account:
+            self._last = budget_of(transcript, account)
         return self._last
 
 
-def budget_of(transcript: Transcript) -> Budget:
+def budget_of(transcript: Transcript, account: Account | None = None) -> Budget:
     """What is left after all that a ledger says, with an unfinished batch at its worst."""
     return Budget(
         transcript.terms,
-        transcript.committed,
+        transcript.committed if account is None else account,
         transcript.mechanism,
         transcript.checker,
         transcript.opening.mechanism.get("why"),

@@ -218,6 +218,8 @@ class Desk:
         """All that follows from what was declared at the opening."""
         store, transcript = self.store, self.transcript
         self._opened = transcript.opening
+        # Whether one batch is answered, and no more.
+        self.once = kind_of(transcript.opening.mechanism["name"]).once
         columns = ColumnStore(store, store.secret)
         self.protected = ProtectedRows(self._sample, transcript.opening, columns)
         self._written: set[str] = set()  # what was seen to be readable again
@@ -266,11 +268,6 @@ class Desk:
         remembered = recall(self.store.home, self.store.secret)
         return None if remembered is None else remembered.source
 
-    @property
-    def once(self) -> bool:
-        """Whether one batch is answered, and no more."""
-        return kind_of(self.opening.mechanism["name"]).once
-
     def other_rows(self, data: Any, *, compared: bool = True) -> Sample:
         """A table to guess from; refused if it holds protected rows.
 
@@ -290,7 +287,9 @@ class Desk:
             if transcript.torn:
                 transcript.fold_again(self.store)
             else:
-                transcript.apply(self.store.news(transcript.count, transcript.head))
+                news = self.store.news(transcript.count, transcript.head)
+                if news:
+                    transcript.apply(news)
             # What was read by the opening before has other levels now.
             if transcript.opening is not self._opened and transcript.opening != self._opened:
                 raise InvalidArgument(

@@ -239,6 +239,9 @@ class _Call:
         others = iter(wishes_for(desk, plain, rows, tolerance, likely) if plain else ())
         wishes = []
         for place, part in batch:
+            if part.guess is None and not part.refuted:
+                wishes.append(next(others))
+                continue
             wanted = self.guess.tolerance_at(place, tolerance)
             t = desk.half_width(wanted, part.statistic)
             if part.refuted:
@@ -249,8 +252,6 @@ class _Call:
                     narrow=True,
                     follows=self._refuted(place, part.statistic.text),
                 )
-            elif part.guess is None:
-                wish = next(others)
             else:
                 wish = self.claims[place].of(claimed(part, t, wanted))
                 wish = _half_implied(desk, self.questions[place], wish)

@@ -101,7 +101,7 @@ def described_question(
     try:
         if dictionaries.named and dictionaries.declarations:
             return _by_declarations(desk, bind(question, desk.table), together)
-        bound = desk.ground.prior.read(question)
+        bound = desk.ground.prior.read(question, text)
         return ruled(desk, bound, was_read=text == bound.text, together=together)
     except InvalidQuestion:
         return None  # what is wrong with it is said where it is bound to the table

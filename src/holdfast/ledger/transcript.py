@@ -314,8 +314,9 @@ class Transcript:
             return lines_filing(body)
         if body["kind"] != "settle/2" or self.pending is None:
             return []
+        leaked = self.account.nats
         return [
-            Filed(text, each.offer.number, number or 0, self.account.nats)
+            Filed(text, each.offer.number, number or 0, leaked)
             for each, number in self._numbering(self.pending, body["symbols"])
             for text in _filed_under(each)
         ]

@@ -148,14 +148,15 @@ def _offer(number: int, question: DescribedQuestion) -> Offer:
     named = {"member": question.member, "event": question.event}
     named = {name: value for name, value in named.items() if value is not None}
     planned = {"planned": True} if question.planned else {}
+    rule = question.look.rule
     return Offer(
         number=number,
         question=question.text,
         tolerance=None,
         grid=None,
-        worst_charge=coexistence_log_charge(question.rule.symbols),
+        worst_charge=coexistence_log_charge(rule.symbols),
         bits=question.bits,
-        extra={"rule": recorded_rule(question.rule), "turned": question.turned, **named, **planned},
+        extra={"rule": recorded_rule(rule), "turned": question.turned, **named, **planned},
     )
 
 

@@ -36,6 +36,7 @@ __all__ = [
     "LikelyWidth",
     "Mechanism",
     "Offer",
+    "OwnUnit",
     "Refuted",
     "Release",
     "Status",
@@ -49,6 +50,7 @@ __all__ = [
     "cell_of",
     "charged",
     "each_settled",
+    "in_own_unit",
     "in_unit",
     "in_unit_outwards",
     "interval_between",
@@ -623,6 +625,35 @@ def interval_told(
     else:
         inside = in_unit_outwards(parts, *limits)
     return open_ended(inside, *limits) if unbounded else inside
+
+
+class OwnUnit(NamedTuple):
+    """An answer as the ledger tells it: a fraction of the range is only what it `revealed`."""
+
+    value: float | None
+    interval: Interval
+    guess: float | None
+    revealed: Interval
+    forecast: tuple[float, float] | None
+
+
+def in_own_unit(
+    offer: Offer,
+    release: Release,
+    limits: Interval,
+    rule: Rule | None,
+    *,
+    unbounded: bool,
+    refuted: Refuted | None,
+) -> OwnUnit:
+    """The answer to an offer in the question's own unit, whose range is `limits`."""
+    return OwnUnit(
+        value_told(release.value, limits, rule),
+        interval_told(release.interval, limits, rule, unbounded=unbounded),
+        None if offer.guess is None else in_unit(offer.guess, *limits),
+        revealed(offer, release, refuted),
+        offer.forecast,
+    )
 
 
 # What was computed here and what was computed elsewhere: equal, but for the last digits.

@@ -51,10 +51,10 @@ from holdfast.statistics.registry import DESCRIPTIONS, PRICES
 from holdfast.statistics.rounded_rules import (
     RoundedMean,
 )
-from holdfast.statistics.rule import Ground, Look, Rule, Told
+from holdfast.statistics.rule import Ground, Look, Rule, Told, hoeffding_radius
 from holdfast.statistics.statistic import Measured, Statistic, columns_of
 from holdfast.statistics.trial_rules import UnitGridded
-from holdfast.theory.base.concentration import BoundedMean, Concentration
+from holdfast.theory.base.concentration import Concentration
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.direct.bounded_mean import outlier_floor_mass
 from holdfast.theory.length.levels import option_millibits
@@ -172,15 +172,19 @@ class Prior:
         favourites = sorted({self.read(text).text for text in self.schema.favourites})
         return {"prior": NAME, **self.schema.to_dict(), "favourites": favourites}
 
-    def read(self, question: Question) -> Bound:
-        """The statistic that a question means; to describe it, any `where` will do."""
-        if not isinstance(question, str):
+    def read(self, question: Question, text: str | None = None) -> Bound:
+        """The statistic that a question means; to describe it, any `where` will do.
+
+        `text` is what it was read from, where that says all of it.
+        """
+        text = question if isinstance(question, str) else text
+        if text is None:
             return bind(question, Table(self.schema, ANY_GROUP))
-        if question not in self._texts:
+        if text not in self._texts:
             if len(self._texts) >= _TEXTS:
                 self._texts.clear()
-            self._texts[question] = bind(question, Table(self.schema, ANY_GROUP))
-        return self._texts[question]
+            self._texts[text] = bind(question, Table(self.schema, ANY_GROUP))
+        return self._texts[text]
 
     def require_family(self) -> None:
         """Refuse a declared family of which something has no declared values, or no words."""
@@ -345,7 +349,7 @@ class DescribedQuestion:
     def reach(self) -> float:
         """How far a mean may be from the truth at its level: as declared, or by Hoeffding."""
         known = self.rule.radius if isinstance(self.rule, ConcentratedRule) else None
-        return known or min(1.0, BoundedMean(self.rule.rows).radius(self.rule.log_p))
+        return known or min(1.0, hoeffding_radius(self.rule.rows, self.rule.log_p))
 
     @property
     def row(self) -> RowValue | None:
@@ -469,7 +473,7 @@ def event_text(question: Bound) -> str | None:
     if type(question) not in DESCRIPTIONS:
         return None
     try:
-        return parts_of(question)[0].part.text
+        return next(iter(DESCRIPTIONS[type(question)].uses(question))).part.text
     except NotDescribed:
         return None
 
@@ -545,7 +549,7 @@ def sure_half_width(rule: Rule) -> float | None:
     """The half-width that no answer exceeds, as a part of the range; None if that is not known."""
     match rule:
         case Share():
-            return min(0.5, BoundedMean(rule.rows).radius(rule.log_p))
+            return min(0.5, hoeffding_radius(rule.rows, rule.log_p))
         case MeanRule() | ContainedMean() | PairedRule(log_size=None):
             return min(0.5, rule.window.alpha)
         case RoundedMean() | ConcentratedRule():

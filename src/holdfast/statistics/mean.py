@@ -185,8 +185,10 @@ def rows_with_value(where: Expression | None, *values: RowValue) -> Expression |
 
 def rows_known(where: Expression | None, *known: Expression) -> Expression | None:
     """The rows in `where` of which all is known; None if those are all rows."""
-    conditions = [] if where is None else [where]
-    inside = build.conjunction([*conditions, *known])
+    conditions = [each for each in known if each != build.TRUE]
+    if where is not None:
+        conditions = [where, *conditions]
+    inside = build.conjunction(conditions) if conditions else build.TRUE
     return None if inside == build.TRUE else inside
 
 

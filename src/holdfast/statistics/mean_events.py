@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
@@ -69,6 +69,7 @@ from holdfast.statistics.rule import (
     Told,
     counts,
     group_of_rows,
+    hoeffding_radius,
     own_rows,
     register_rule,
     within,
@@ -83,7 +84,6 @@ from holdfast.statistics.spelling import (
     part_condition,
 )
 from holdfast.statistics.statistic import ConcentratedGroupMean, ConcentratedMean
-from holdfast.theory.base.concentration import BoundedMean
 from holdfast.theory.base.intervals import (
     Interval,
     clopper_pearson,
@@ -247,29 +247,31 @@ def _concentrated_group(mean: ConcentratedGroupMean | OpenConditional) -> list[U
     return [Use(Part("mean", (mean.whole.expression,), mean.condition))]
 
 
-def _in_group(mean: GroupMean | Conditional) -> list[Use]:
+def _in_group(mean: GroupMean | Conditional) -> Iterator[Use]:
     return _uses(tree_of(mean.value), mean.condition)
 
 
-def _uses(tree: Expression, where: Expression | None) -> list[Use]:
+def _uses(tree: Expression, where: Expression | None) -> Iterator[Use]:
+    """What a mean rests on, its event first; who wants that alone reads no further."""
     brier = brier_of(tree)
     if brier is not None:
-        return [Use(Part("brier", brier, where))]
+        yield Use(Part("brier", brier, where))
+        return
     loss = loss_of(tree)
     if loss is not None:
-        return [Use(Part("ratio", loss.values, where, (loss.cap,), loss.form))]
+        yield Use(Part("ratio", loss.values, where, (loss.cap,), loss.form))
+        return
     pair = paired_of(tree)
     if pair is not None:
-        return [_pair(*pair, where)]
+        yield _pair(*pair, where)
+        return
     tree, turned = part_condition(tree)
+    yield Use(Part("mean", (tree,), where), turned=turned)
     # One band holds for all constants in the rows where the condition is known, if those are the
     # same rows for all of them.
-    free = tree.kind is ValueKind.BOOLEAN and is_decided_by_values(tree)
-    cuts = holes(tree) if free else []
-    return [
-        Use(Part("mean", (tree,), where), turned=turned),
-        *(Use(Part("cut", (cut,), where), "free", turned) for cut in cuts),
-    ]
+    if tree.kind is ValueKind.BOOLEAN and is_decided_by_values(tree):
+        for cut in holes(tree):
+            yield Use(Part("cut", (cut,), where), "free", turned)
 
 
 def _pair(first: RowValue, second: RowValue, where: Expression | None) -> Use:
@@ -557,7 +559,7 @@ class Share:
 
     @property
     def symbols(self) -> int:
-        return count_symbols(self.rows, BoundedMean(self.rows).radius(self.log_p))
+        return count_symbols(self.rows, hoeffding_radius(self.rows, self.log_p))
 
     def decode(self, symbols: Symbols) -> Told:
         (count,) = symbols
@@ -592,7 +594,7 @@ class GroupShare:
     @property
     def symbols(self) -> int:
         return self._sizes.symbols * count_symbols(
-            self.rows, BoundedMean(self.rows).radius(self.log_p)
+            self.rows, hoeffding_radius(self.rows, self.log_p)
         )
 
     def decode(self, symbols: Symbols) -> Told:
@@ -640,7 +642,7 @@ def _group_counts(symbols: Symbols, rows: int) -> tuple[int, int]:
 
 
 def _inside_symbols(rows: int, log_share: float, log_p: float) -> int:
-    size_alpha, alpha = (BoundedMean(rows).radius(level) for level in (log_share, log_p))
+    size_alpha, alpha = (hoeffding_radius(rows, level) for level in (log_share, log_p))
     return group_symbols(rows, size_alpha, alpha)
 
 

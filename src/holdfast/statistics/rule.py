@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 from holdfast import require
@@ -44,6 +45,7 @@ __all__ = [
     "Told",
     "counts",
     "group_of_rows",
+    "hoeffding_radius",
     "known_group",
     "own_rows",
     "register_rule",
@@ -54,6 +56,12 @@ __all__ = [
 # What crosses the door: whole numbers, how many of them is known by the rule.
 Symbols = tuple[int, ...]
 UNKNOWN = Interval(0.0, 1.0)
+
+
+@lru_cache(maxsize=256)
+def hoeffding_radius(rows: int, log_p: float) -> float:
+    """Half-width of a mean of values in [0, 1]: for how long a text may be, and for symbols."""
+    return BoundedMean(rows).radius(log_p)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +115,7 @@ class GroupSizes:
     def symbols(self) -> int:
         """How many the described events leave."""
         return math.prod(
-            count_symbols(self.rows, BoundedMean(self.rows).radius(level))
-            for level in self.log_sizes
+            count_symbols(self.rows, hoeffding_radius(self.rows, level)) for level in self.log_sizes
         )
 
     def read(self, symbols: Symbols) -> tuple[int, tuple[int, int], Symbols]:

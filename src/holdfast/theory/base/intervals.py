@@ -166,7 +166,10 @@ def clopper_pearson_upper(n: int, successes: int, log_p: float) -> float:
     n = require.positive_integer("n", n)
     successes = require.integer_at_least("successes", successes, 0)
     require.between("successes", successes, 0, n)
-    log_p = require.log_probability("log_p", log_p)
+    return _exact_upper(n, successes, require.log_probability("log_p", log_p))
+
+
+def _exact_upper(n: int, successes: int, log_p: float) -> float:
     if successes == n:
         return 1.0
     if successes == 0:
@@ -191,8 +194,10 @@ def clopper_pearson_upper(n: int, successes: int, log_p: float) -> float:
 def clopper_pearson(n: int, successes: int, log_p: float) -> Interval:
     """The exact two-sided interval, rounded outwards."""
     side = require.log_probability("log_p", log_p) - _LN2
-    low = _mirrored(clopper_pearson_upper(n, n - successes, side))
-    return Interval(low, clopper_pearson_upper(n, successes, side))
+    n = require.positive_integer("n", n)
+    successes = require.integer_between("successes", successes, 0, n)
+    low = _mirrored(_exact_upper(n, n - successes, side))
+    return Interval(low, _exact_upper(n, successes, side))
 
 
 def clopper_pearson_within(n: int, successes: int, log_p: float, claim: Interval) -> bool:
@@ -504,8 +509,10 @@ def order_statistics_interval(
 )
 def dkw_radius(n: int, log_p: float) -> float:
     """The half-width of the band around F_n, rounded up."""
-    n = require.positive_integer("n", n)
-    log_p = require.log_probability("log_p", log_p)
+    return _band_radius(require.positive_integer("n", n), require.log_probability("log_p", log_p))
+
+
+def _band_radius(n: int, log_p: float) -> float:
     return round_up(math.sqrt((math.log(2.0) - log_p) / (2 * n)))
 
 
@@ -541,7 +548,12 @@ def cdf_band_lower(
     """
     n = require.positive_integer("n", n)
     count = require.integer_between("count", count, 0, n)
-    points = band_points(n, require.log_probability("log_p", log_p))
+    log_p = require.log_probability("log_p", log_p)
+    return _band_lower(n, count, log_p, alike=alike, beyond=beyond)
+
+
+def _band_lower(n: int, count: int, log_p: float, *, alike: bool, beyond: float) -> float:
+    points = band_points(n, log_p)
     level = _side_level(level_share(log_p, 0.5 / points), alike)
 
     def share(k: int) -> float:  # k from 1
@@ -562,14 +574,17 @@ def threshold_interval(n: int, count: int, log_p: float, *, alike: bool = True) 
 
     For rows that are not alike only the band is proved, and takes the whole level.
     """
+    n = require.positive_integer("n", n)
+    count = require.integer_between("count", count, 0, n)
+    log_p = require.log_probability("log_p", log_p)
     part = level_share(log_p) if alike else log_p
     low, high = 0.0, 1.0
     if alike:
-        radius = dkw_radius(n, part)
+        radius = _band_radius(n, part)
         low = max(low, round_down(count / n - radius))
         high = min(high, round_up(count / n + radius))
-    low = max(low, cdf_band_lower(n, count, part, alike=alike, beyond=low))
-    above = cdf_band_lower(n, n - count, part, alike=alike, beyond=round_down(1.0 - high))
+    low = max(low, _band_lower(n, count, part, alike=alike, beyond=low))
+    above = _band_lower(n, n - count, part, alike=alike, beyond=round_down(1.0 - high))
     return Interval(low, min(1.0, round_up(min(high, 1.0 - above))))
 
 
