@@ -216,7 +216,7 @@ def alike_group_look(value: RowValue, group: GroupRows, rule: AlikeGroupMean) ->
 _IN_ORDER = 3  # since these rules of a ledger
 
 
-def _average(mean: Mean) -> list[Use]:
+def _average(mean: Mean) -> Iterable[Use]:
     own: Part | None = getattr(mean.row.source, "part", None)  # a value that no expression spells
     if own is not None:
         return [Use(own)]
