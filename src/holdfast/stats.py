@@ -11,7 +11,7 @@ from holdfast.lazy import lazy_names
 from holdfast.statistics import call as _call
 
 if TYPE_CHECKING:
-    from holdfast.data.computed import computed
+    from holdfast.data.attached import computed
     from holdfast.holdout.verbs import Ask, Check, Gate
     from holdfast.question.functions import row_function
     from holdfast.statistics.call import *  # noqa: F403
@@ -24,7 +24,7 @@ _HOMES = {
     "Check": "holdout.verbs",
     "Gate": "holdout.verbs",
     "bits": "statistics.description",
-    "computed": "data.computed",
+    "computed": "data.attached",
     "row_function": "question.functions",
     "statistic": "statistics.whole",
 }

@@ -26,7 +26,6 @@ from holdfast.theory.leakage import (
     claim_levels as claims,
     equal_width as rounds,
     forecasts,
-    many_symbols,
     nats as leakage,
     winners,
 )
@@ -232,9 +231,7 @@ CALLS: dict[str, Callable[..., Any]] = {
     "bits of an effect: arms, factor values, tier of depth-1 plan (planned 1/2, one pattern)": (
         effect_bits
     ),
-    "adjusted p = s + p K/u": lambda p, spent, nats, u: many_symbols.adjusted_p(
-        log(p), spent, u, nats
-    ),
+    "adjusted p = s + p K/u": lambda p, spent, nats, u: claims.adjusted_p(log(p), spent, u, nats),
     "half-width, k questions in d rounds, the last without noise, shares beta/k": (
         lambda n, k, d, beta: rounds.rounds_half_width(BoundedMean(n), k, d, log(beta))
     ),

@@ -20,8 +20,8 @@ from typing import Any, TypeVar
 
 from holdfast import require
 from holdfast.data.attached import ColumnValues
+from holdfast.data.fingerprint import RowContents
 from holdfast.data.keys import KeyOrder, key_order
-from holdfast.data.overlap import RowContents
 from holdfast.data.sample import Sample, is_readable, require_unchanged
 from holdfast.errors import HoldfastError, InvalidArgument, InvalidQuestion
 from holdfast.guessers.guesser import Grounds, Guesser, Guessing, lesson_of

@@ -6,12 +6,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
-from holdfast.data.overlap import RowContents, unexplained_overlap
+from holdfast.data.fingerprint import RowContents, unexplained_overlap
 from holdfast.data.sample import Sample, is_readable
 from holdfast.data.source import KnownTable, csv_paths, open_sample
 from holdfast.errors import InvalidArgument
-from holdfast.ledger.identity import is_protected
-from holdfast.ledger.opening import Opening
+from holdfast.ledger.opening import Opening, is_protected
 from holdfast.question.row import GRID, RowValue, row_value
 from holdfast.statistics.entry import Table
 from holdfast.statistics.mean import GroupMean

@@ -18,8 +18,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, TypedDict, Unpack, get_args
 
 from holdfast import require
-from holdfast.data.attached import Fields, column_values
-from holdfast.data.computed import Computed, ScoreBounds, type_within
+from holdfast.data.attached import Computed, Fields, ScoreBounds, column_values, type_within
 from holdfast.data.fingerprint import fingerprint
 from holdfast.errors import InvalidArgument, InvalidQuestion
 from holdfast.holdout.answer import Answer

@@ -32,9 +32,8 @@ from holdfast.ledger.column_files import kept_values
 from holdfast.ledger.composites import Followed, rebuilt, whole
 from holdfast.ledger.dictionaries import offered_again
 from holdfast.ledger.entries import Asked, Pending, Recorded, Request, reading_entry
-from holdfast.ledger.identity import has_shape
 from holdfast.ledger.implied import Implications, NamedLooks, intersected
-from holdfast.ledger.opening import REOPEN, Opening
+from holdfast.ledger.opening import REOPEN, Opening, has_shape
 from holdfast.ledger.secret import keyed_print
 from holdfast.ledger.store import Reader, look
 from holdfast.ledger.subjects import subjects_of
