@@ -228,8 +228,8 @@ _ANY_SIZE = -(2.0**60)  # so small a level excludes none
 class Lengths(Protocol):
     """How long questions are: their weights, over all events, sum to at most 1."""
 
-    def read(self, question: Question) -> Bound:
-        """The statistic that a question means."""
+    def read(self, question: Question, text: str | None = None) -> Bound:
+        """The statistic that a question means; `text` is what it was read from, if that says it."""
         ...
 
     def of(self, question: Bound) -> Bits:
