@@ -128,8 +128,8 @@ class LatePrior:
     size: int
     declared: frozenset[Part]
 
-    def read(self, question: Question) -> Bound:
-        return self.own.read(question)
+    def read(self, question: Question, text: str | None = None) -> Bound:
+        return self.own.read(question, text)
 
     def of(self, question: Bound) -> Bits:
         return Bits.priced(parts_of(question), self.millibits)
