@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from functools import lru_cache
-from typing import Any
+from typing import Any, ClassVar
 
 from holdfast.data.sample import Sample
 from holdfast.errors import BudgetExhausted
@@ -200,9 +200,7 @@ _REFUSAL = (
 class DescribedOnly(Uncounted):
     """Refuses every question that comes to it: described ones do not."""
 
-    @property
-    def name(self) -> str:
-        return "described only/1"
+    name: ClassVar[str] = "described only/1"
 
     def offer(self, terms: Terms, account: Account, wishes: Sequence[Wish]) -> list[Offer]:  # noqa: ARG002
         raise BudgetExhausted(_REFUSAL)

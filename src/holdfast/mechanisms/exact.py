@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from holdfast.data.sample import Sample
 from holdfast.errors import InvalidArgument
@@ -118,9 +118,7 @@ def exact_symbols(
 class Exact:
     """Exact values of the sample."""
 
-    @property
-    def name(self) -> str:
-        return "exact/1"
+    name: ClassVar[str] = "exact/1"
 
     def offer(self, terms: Terms, account: Account, wishes: Sequence[Wish]) -> list[Offer]:
         require_room(terms, account, len(wishes))

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from holdfast.data.sample import Sample
 from holdfast.errors import BudgetExhausted, Shortfall
@@ -61,11 +61,9 @@ class OneLook:
     that a group of fewer rows is answered too.
     """
 
-    declared: bool = True
+    name: ClassVar[str] = "one look/1"
 
-    @property
-    def name(self) -> str:
-        return "one look/1"
+    declared: bool = True
 
     def offer(self, terms: Terms, account: Account, wishes: Sequence[Wish]) -> list[Offer]:
         size = len(wishes)

@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from holdfast.data.orders import part_sums
 from holdfast.data.sample import Sample
@@ -46,9 +46,7 @@ _KEY_BITS = 256
 class SampleSplitting:
     """Question j on part j; the offers' `extra` says how many rows a part has."""
 
-    @property
-    def name(self) -> str:
-        return "sample splitting/1"
+    name: ClassVar[str] = "sample splitting/1"
 
     def offer(self, terms: Terms, account: Account, wishes: Sequence[Wish]) -> list[Offer]:
         require_room(terms, account, len(wishes))

@@ -22,7 +22,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 from holdfast import require
 from holdfast.data.sample import Sample
@@ -60,13 +60,11 @@ _DEFAULTS = {"threshold": 0.04, "noise": 0.01, "budget": None}
 class Thresholdout:
     """`threshold` T and `noise` sigma, as fractions of the range; at most `budget` go over it."""
 
+    name: ClassVar[str] = "thresholdout/1"
+
     threshold: float
     noise: float
     budget: int
-
-    @property
-    def name(self) -> str:
-        return "thresholdout/1"
 
     @property
     def _grid(self) -> Grid:

@@ -353,6 +353,7 @@ class OpenConditional(Conditional):
     """
 
     theorems: ClassVar[tuple[str, ...]] = ("GroupOfRows",)
+    unbounded: ClassVar[bool] = True
     whole: ConcentratedMean
 
     @property
@@ -366,10 +367,6 @@ class OpenConditional(Conditional):
     @property
     def high(self) -> float:
         return self.whole.high
-
-    @property
-    def unbounded(self) -> bool:
-        return True
 
     def unit(self, n: int) -> float:
         """That of the mean of all rows."""
@@ -524,9 +521,7 @@ class Difference:
 class OpenDifference(Difference):
     """The difference of two means of which one has no range, at least."""
 
-    @property
-    def unbounded(self) -> bool:
-        return True
+    unbounded: ClassVar[bool] = True
 
     def unit(self, n: int) -> float:
         """Those of both means together."""
@@ -656,6 +651,9 @@ class Paired:
     `named` is its text where it has a word of its own.
     """
 
+    low: ClassVar[float] = -1.0
+    high: ClassVar[float] = 1.0
+
     first: RowValue
     second: RowValue
     named: str | None = None
@@ -663,14 +661,6 @@ class Paired:
     @property
     def text(self) -> str:
         return self.named or f"difference({self.first.text}, {self.second.text})"
-
-    @property
-    def low(self) -> float:
-        return -1.0
-
-    @property
-    def high(self) -> float:
-        return 1.0
 
     @property
     def stages(self) -> Stages:

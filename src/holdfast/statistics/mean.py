@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from holdfast.data.design import Group
 from holdfast.data.sample import Sample
@@ -48,6 +48,8 @@ __all__ = [
 class Mean:
     """The average of a row value over all rows; `variance` is a bound that was declared for it."""
 
+    unbounded: ClassVar[bool] = False
+
     row: RowValue
     variance: float | None = None
     # The canonical text; a declared bound is part of what is asked.
@@ -69,10 +71,6 @@ class Mean:
     @property
     def high(self) -> float:
         return self.row.high
-
-    @property
-    def unbounded(self) -> bool:
-        return False
 
     @property
     def error(self) -> float:
@@ -101,6 +99,8 @@ class GroupMean:
     sum is the group's.
     """
 
+    unbounded: ClassVar[bool] = False
+
     value: RowValue
     condition: Expression | None
     inside: Expression
@@ -123,10 +123,6 @@ class GroupMean:
     @property
     def high(self) -> float:
         return self.value.high
-
-    @property
-    def unbounded(self) -> bool:
-        return False
 
     @property
     def error(self) -> float:

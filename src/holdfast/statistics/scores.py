@@ -138,20 +138,14 @@ class F1Score:
     """2 P(both)/(P(predicted) + P(labelled)), by the residual of the ratio around 1/2."""
 
     theorems: ClassVar[tuple[str, ...]] = ("ratio_interval",)
+    low: ClassVar[float] = 0.0
+    high: ClassVar[float] = 1.0
     predicted: RowValue
     labelled: RowValue
 
     @property
     def text(self) -> str:
         return f"f1({self.predicted.text}, {self.labelled.text})"
-
-    @property
-    def low(self) -> float:
-        return 0.0
-
-    @property
-    def high(self) -> float:
-        return 1.0
 
     @property
     def stages(self) -> Stages:
@@ -191,6 +185,9 @@ class BalancedAccuracy:
     `rates` is the difference of those two means.
     """
 
+    low: ClassVar[float] = 0.0
+    high: ClassVar[float] = 1.0
+
     predicted: RowValue
     labelled: RowValue
     rates: Difference
@@ -198,14 +195,6 @@ class BalancedAccuracy:
     @property
     def text(self) -> str:
         return f"balanced_accuracy({self.predicted.text}, {self.labelled.text})"
-
-    @property
-    def low(self) -> float:
-        return 0.0
-
-    @property
-    def high(self) -> float:
-        return 1.0
 
     @property
     def stages(self) -> Stages:

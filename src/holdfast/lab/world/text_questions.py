@@ -7,7 +7,7 @@ catalogue, on the same account. The rules, the levels and the charges are the on
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from holdfast import require
 from holdfast.data.sample import Sample
@@ -118,6 +118,8 @@ class _DescribedSession:
 class ByScale:
     """Holdfast, asked for means of unbounded values with a declared `scale` of each row."""
 
+    promises: ClassVar[bool] = True
+
     scale: Scale
     mechanism: str
     theorem: str | None = None
@@ -125,10 +127,6 @@ class ByScale:
     @property
     def name(self) -> str:
         return f"Holdfast by {self.mechanism}, {self.scale.text}"
-
-    @property
-    def promises(self) -> bool:
-        return True
 
     def open(self, terms: Terms, sample: Arrays, train: Arrays | None, seed: int) -> Session:  # noqa: ARG002
         import polars as pl
