@@ -19,7 +19,7 @@ from holdfast.question.expression import (
     ColumnType,
     Expression,
     Operation,
-    shape_of,
+    expression_shape,
 )
 from holdfast.question.row import BatchFunction, RowValue
 
@@ -179,7 +179,9 @@ class AcceptedShapes:
         self, rows: Sequence[RowValue], trial: Callable[[Sequence[RowValue]], None]
     ) -> None:
         """Try one row value of each shape that is new; what the trial raises is for the caller."""
-        shapes = {shape_of(row.source): row for row in rows if isinstance(row.source, Expression)}
+        shapes = {
+            expression_shape(row.source): row for row in rows if isinstance(row.source, Expression)
+        }
         unknown = {shape: row for shape, row in shapes.items() if shape not in self._shapes}
         if not unknown:
             return

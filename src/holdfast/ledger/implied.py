@@ -297,10 +297,10 @@ class Implications:
         sources = [self._part(question, released)]
         if isinstance(question, Total):
             sources.append(_linear(self._part(question.mean, released), question.population))
-        pair = _pair(question)
-        sides = _sides(question, pair)
+        sides = _sides(question)
         if sides is not None and self._are_alike(question, sides):
             sources.append(_apart(*(self._part(side, released) for side in sides)))
+        pair = _pair(question)
         if chained and pair is not None:
             sources.append(_chain(pair[0].text, pair[1].text, self._edges(released)))
         sources += self._junctions(question, released)
@@ -554,7 +554,7 @@ def _texts(question: Bound) -> list[str]:
     return [question.text]
 
 
-def _sides(question: Bound, pair: tuple[RowValue, RowValue] | None) -> tuple[Bound, Bound] | None:
+def _sides(question: Bound) -> tuple[Bound, Bound] | None:
     """The two means that a question is the difference of.
 
     Of values of the same rows they are only where no row can be without a value: else each mean
@@ -562,6 +562,7 @@ def _sides(question: Bound, pair: tuple[RowValue, RowValue] | None) -> tuple[Bou
     """
     if isinstance(question, Difference):
         return question.first, question.second
+    pair = _pair(question)
     return None if pair is None else (Mean(pair[0]), Mean(pair[1]))
 
 

@@ -46,9 +46,9 @@ __all__ = [
     "ValueKind",
     "bottom_up",
     "column_names",
+    "expression_shape",
     "identifier",
     "numeral",
-    "shape_of",
     "string",
     "subtrees",
     "text_of",
@@ -289,11 +289,11 @@ _NUMBER = Constant(ValueKind.NUMBER, 0.5)
 
 
 @bottom_up
-def shape_of(node: Expression) -> Expression:
+def expression_shape(node: Expression) -> Expression:
     """An expression but for its numbers, which are all written alike."""
     match node:
         case Operation():
-            return Operation(node.op, tuple(map(shape_of, node.args)))
+            return Operation(node.op, tuple(map(expression_shape, node.args)))
         case Constant(ValueKind.NUMBER, float()):
             return _NUMBER
         case _:
