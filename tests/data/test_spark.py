@@ -22,7 +22,7 @@ from holdfast.data.polars import PolarsSample
 from holdfast.data.ranking import ranked_pairs
 from holdfast.data.sample import Sample
 from holdfast.data.sampling import clustered
-from holdfast.data.sql.spark import SparkSample, _summing, always_computed
+from holdfast.data.sql.spark import SparkSample, always_computed
 from holdfast.data.sql.spark_watch import MOST_IN_BIGINT, WatchedTable
 from holdfast.data.values import distinct_unit_values
 from holdfast.errors import DataChanged, HoldfastError, InvalidArgument, InvalidQuestion
@@ -36,6 +36,7 @@ from tests.data.engines import bounded, equals_column, moments_of, with_referenc
 from tests.data.typed import FRAME, ODD
 from tests.holdout.tables import table
 from tests.question.interpreter import conditions, evaluate, numbers, tables
+from tests.seam import SUMMING, real, settings_of_driver
 from tests.spark import (
     NEEDS_CONNECT,
     NEEDS_SPARK,
@@ -168,9 +169,10 @@ def test_every_type_has_one_meaning() -> None:
 
 def without_holdfast(partition: int) -> Callable[..., Callable[[Iterator[Any]], Iterator[Any]]]:
     """What workers do for a fingerprint, where the one that has this partition lacks Holdfast."""
+    on_others = real(SUMMING)
 
     def made(*said: Any) -> Callable[[Iterator[Any]], Iterator[Any]]:
-        summing = _summing(*said)
+        summing = on_others(*said)
 
         def summed(batches: Iterator[Any]) -> Iterator[Any]:
             from pyspark import TaskContext
@@ -205,7 +207,7 @@ def test_the_fingerprint_is_that_of_every_engine(
         assert streamed == []
         return
     if workers == "one without":
-        monkeypatch.setattr("holdfast.data.sql.spark._summing", without_holdfast(1))
+        monkeypatch.setattr(SUMMING, without_holdfast(1))
     else:
         monkeypatch.setattr("holdfast.data.sql.spark.words_of_frame", lambda *_: WordSums(1))
     with pytest.warns(UserWarning, match="Not every worker of Spark has this version of Holdfast"):
@@ -216,7 +218,7 @@ def test_the_fingerprint_is_that_of_every_engine(
 def test_a_fingerprint_needs_no_room_where_the_driver_is(monkeypatch: pytest.MonkeyPatch) -> None:
     """A million rows, and 64 kB of results that the driver takes; for rows it is not enough."""
     frame = session().range(1_000_000, numPartitions=2).selectExpr("id AS k", "id / 8D AS x")
-    driver = session().sparkContext._jsc.sc().conf()
+    driver = settings_of_driver(session())
     before = driver.get("spark.driver.maxResultSize", "1g")
     driver.set("spark.driver.maxResultSize", "64k")
     try:
