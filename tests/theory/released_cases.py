@@ -155,9 +155,6 @@ def _planning() -> Calls:
                 yield call(method.half_width, rows, n, k, -3.0)
             yield call(method.questions, rows, 20_000, 0.05, -3.0)
             yield call(method.rows, rows, 20, 0.1, -3.0)
-    last = planning._LastLook(BoundedMean(1000))
-    for radius in (0.0, 0.001, 0.05, 0.3):
-        yield call(last.log_tail, radius)
     for rows in kinds:
         yield call(
             lambda rows=rows: (
@@ -217,8 +214,6 @@ def _forecasts() -> Calls:
         for level in (*LEVELS, -600.0):
             for by_bets in (False, True):
                 yield call(forecasts.needed_margin, m, level, by_bets=by_bets)
-    for divergence in (0.0, 1e-300, 1e-9, 0.01, 0.3, 0.69):
-        yield call(forecasts._tilt, divergence)
     yield call(forecasts.dev_rows_wanted, None, 400)
     for better in (0, 3, 30):
         for rows in (80, 99, 100, 101, 199, 200, 201, 400):

@@ -342,7 +342,6 @@ def _areas() -> Calls:
     few, many = np.asarray([Z[:40], Z[40:80]]), np.asarray([X[:48], X[48:96]])
     for n1, n0 in ((1, 1), (1, 50), (8, 8), (50, 7), (100, 300), (5000, 40_000)):
         yield call(auc.block_counts, n1, n0)
-        yield call(auc._part_sizes, n0, n1)
     for level in LEVELS:
         yield call(auc.auc_block_interval, few, level)
         yield call(auc.auc_interval, 0.52, 400, 600, few, many, level)
@@ -421,8 +420,6 @@ def _counts() -> Calls:
                 level,
                 arms,
             )
-    for k in (0, 1, 3, 40, 10**7):
-        yield call(paired._log_factorial, np.asarray([float(k)]))
     for interval in (Interval(0.3, 0.6), Interval(-3.0, 3.0), Interval(0.4, 0.4)):
         for alpha in (0.01, 0.1, 0.3):
             yield call(symbols.step_symbol, 0.5, interval, alpha)

@@ -147,9 +147,8 @@ def _fields(value: Any) -> tuple[str, ...]:
 
 
 def _with(value: Any, name: str, other: Any) -> Any:
-    if hasattr(value, "_replace"):
-        return value._replace(**{name: other})
-    return dataclasses.replace(value, **{name: other})
+    before = {each: getattr(value, each) for each in _fields(value)}
+    return type(value)(**before | {name: other})
 
 
 @cache
