@@ -126,9 +126,9 @@ def random_number(rng: random.Random) -> Term:
     term = column(rng.choice("xmkj"))
     match rng.randrange(6):
         case 0:
-            low, high = sorted(rng.sample(range(8), 2))
-            inside = told(term, lambda value: min(max(Fraction(value or 0), low / 2), high / 2))
-            return Term(f"clip({term.text}, {low / 2:g}, {high / 2:g})", inside)
+            low, high = (Fraction(end, 2) for end in sorted(rng.sample(range(8), 2)))
+            inside = told(term, lambda value: min(max(Fraction(value or 0), low), high))
+            return Term(f"clip({term.text}, {float(low):g}, {float(high):g})", inside)
         case 1:
             return Term(
                 f"coalesce({term.text}, 1)",
