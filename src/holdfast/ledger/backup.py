@@ -154,7 +154,8 @@ def _require_lost(there: LedgerHome, first: str, *, retired: bool) -> None:
     if retired and outside_witness(first) is None:
         return
     for original in copies_of(there, first):
-        advice = f", or unset {WITNESS} to try the backup: the copy is then retired" * retired
+        trial = f", or unset {WITNESS} to try the backup: the copy is then retired"
+        advice = trial if retired else ""
         raise InvalidArgument(
             f"the ledger {str(original)!r} is the one of this backup, and is here; go on with it. "
             f"If it is damaged, move all its files away{advice}. Nothing was restored."
