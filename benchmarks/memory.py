@@ -64,14 +64,14 @@ print(opened - began, asked - opened, java)
 # What `getrusage` tells of a new process is at least what its parent had.
 PEAK = """
 from pathlib import Path
-print(Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0])
+print(Path("/proc", "{process}", "status").read_text().partition("VmHWM:")[2].split()[0])
 """
-PEAK_OF_JAVA = PEAK.replace("/self/", "/{}/").replace('").read', '".format(java)).read', 1)
+OWN_PEAK, PEAK_OF_JAVA = PEAK.format(process="self"), PEAK.replace('"{process}"', "str(java)")
 
 
 def peak(code: str) -> float:
     """Megabytes of a new process at its largest."""
-    return int(_printed(code + PEAK)[-1]) * 1024 / MEGABYTE
+    return int(_printed(code + OWN_PEAK)[-1]) * 1024 / MEGABYTE
 
 
 def _printed(code: str) -> list[str]:
@@ -83,7 +83,7 @@ def _printed(code: str) -> list[str]:
 def _of_spark(path: Path, rows: int, alone: float) -> Iterator[Line]:
     """Opening and a question of a table in Spark: of this process, and of its Java."""
     ledger = str(path.with_suffix(".spark.ledger"))
-    code = BY_SPARK.format(heap=HEAP, path=str(path), ledger=ledger) + PEAK + PEAK_OF_JAVA
+    code = BY_SPARK.format(heap=HEAP, path=str(path), ledger=ledger) + OWN_PEAK + PEAK_OF_JAVA
     opened, asked, _, *peaks = _printed(code)
     here, java = (int(each) * 1024 / MEGABYTE for each in peaks)
     yield "Spark: ask, a mean", f"{rows:,}", f"{max(0.0, here - alone):,.0f}"
@@ -123,7 +123,8 @@ SECTION = Section(
     """
 A new process opens a Parquet file of four columns of doubles (its fingerprint included), asks one
 question, and tells its peak, here beyond that of a process which only imports Holdfast and Polars.
-Pages of the file count as far as Polars maps them into memory.
+Pages of the file count as far as Polars maps them into memory. A table in Spark is read on two
+threads of this machine; its Java is a process of its own, with little room for objects.
 """,
     ("what", "rows", "megabytes"),
     lines,

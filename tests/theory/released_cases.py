@@ -30,7 +30,6 @@ from holdfast.theory.leakage import (
     claim_levels,
     equal_width,
     forecasts,
-    many_symbols,
     release,
     winners,
 )
@@ -54,6 +53,8 @@ def more_calls() -> Iterator[tuple[str, Callable[[], Any]]]:
     """A name for what is called, and the call."""
     for case in more_cases():
         yield case.label, case.run
+    for constant, value in _constants().items():
+        yield f"constant {constant}", partial(tuple, [value])
     for part in (*released_direct.PARTS, *PARTS):
         for function, arguments in part():
             name = getattr(function, "__qualname__", "").rpartition("<locals>")[2]
@@ -63,21 +64,19 @@ def more_calls() -> Iterator[tuple[str, Callable[[], Any]]]:
 MIDDLE = Interval(0.2, 0.4)
 
 
-def _constants() -> Calls:
+def _constants() -> dict[str, Any]:
     """Public constants of the theory: priors, shares and limits that answers depend on."""
-    for module in pkgutil.walk_packages(holdfast.theory.__path__, "holdfast.theory."):
-        for name, value in sorted(vars(importlib.import_module(module.name)).items()):
-            if name.isupper() and not name.startswith("_") and _is_number(value):
-                yield call(_constant, module.name, name)
+    return {
+        name: value
+        for module in pkgutil.walk_packages(holdfast.theory.__path__, "holdfast.theory.")
+        for name, value in vars(importlib.import_module(module.name)).items()
+        if name.isupper() and not name.startswith("_") and _is_number(value)
+    }
 
 
 def _is_number(value: Any) -> bool:
     several = isinstance(value, tuple) and all(map(_is_number, value))
-    return several or isinstance(value, int | float | Fraction)
-
-
-def _constant(module: str, name: str) -> list[Any]:
-    return [f"{module}.{name}", getattr(importlib.import_module(module), name)]
+    return several or type(value) in (int, float, Fraction)
 
 
 def _claims() -> Calls:
@@ -118,7 +117,7 @@ def _claims() -> Calls:
         yield call(checks.run_length_log_weight, runs, 2.0)
     for levels in ((-3.0, -5.0, -9.0), (-1.0,), ()):
         for log_p in (-0.5, -4.0, -5.0, -20.0):
-            yield call(many_symbols.grade_shown, log_p, levels)
+            yield call(claim_levels.grade_shown, log_p, levels)
     for G, m in ((0, 20), (-1, 20), (100, -1), (100, 0)):
         yield call(release.DiscreteUniform, G, m)
     discrete = release.DiscreteUniform(100, 20)
@@ -456,7 +455,6 @@ def _evaluating() -> Calls:
 
 
 PARTS: tuple[Callable[[], Calls], ...] = (
-    _constants,
     _claims,
     _edges,
     _widths,
