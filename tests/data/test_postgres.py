@@ -231,7 +231,7 @@ def test_bins_that_a_large_tables_server_counts_are_those_counted_here(
     value, _, inside = text.partition(" where ")
     row, where = row_value(parse_row(value, schema)), inside and parse_row(inside, schema)
     (here,) = sample.histograms([(row, where or None)])
-    monkeypatch.setattr(postgres, "_MOST_SENT", 0)
+    monkeypatch.setattr(postgres, "MOST_SENT", 0)
     (there,) = sample.histograms([(row, where or None)])
     (expected,) = open_sample(frame).histograms([(row, where or None)])
     for found in (here, there):

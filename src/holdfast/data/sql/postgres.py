@@ -256,7 +256,7 @@ def _type(dtype: pl.DataType) -> str:
 # no worker helps to scan the table. This one is the cheapest that is left to workers.
 _FENCE = "pg_is_in_recovery()"
 _OUTSIDE = -1  # in place of a bin, for rows that a condition leaves out
-_MOST_SENT = 1 << 24  # rows whose bins are sent one by one: 32 MB
+MOST_SENT = 1 << 24  # rows whose bins are sent one by one: 32 MB
 _MIDDLE = 1 << 15  # of the 2^16 bins, which are sent as signed numbers of two bytes
 _ROOM_FOR_BINS = "SET LOCAL work_mem = '32MB'"  # they are at most 2^16, of about 100 bytes each
 _FIRST, _LAST = "0001-01-01 00:00:00", "9999-12-31 23:59:59.999999"
@@ -366,7 +366,7 @@ class PostgresSample(SqlSample):
         rows = [value, *([] if where is None else [condition_row(where)])]
         select = self._select(self._steps(sources(rows), reused=True), self._session.is_known)
         steps = "coalesce(k0::int, 0)" if value.is_condition else "k0"
-        if self.n <= _MOST_SENT:
+        if self.n <= MOST_SENT:
             return self._counted_here(connection, value, f"({steps})", inside, select)
         statement = (
             f"SELECT CASE WHEN {inside} THEN ({steps} >> {shift})::int ELSE {_OUTSIDE} END AS bin, "
