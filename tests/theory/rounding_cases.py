@@ -39,6 +39,8 @@ from holdfast.theory.base.theorem import registry
 from holdfast.theory.base.unbounded import (
     GroupOfRows,
     InUnits,
+    SpreadOfRows,
+    UnboundedMean,
     UnboundedUnits,
     Windowed,
 )
@@ -205,6 +207,7 @@ def more_cases() -> Iterator[Case]:
         Windowed(SubGaussian(0.1), 1000, -20.0),
         PooledUnits(9, 5, 2, 0.5, 0.2),
         GroupOfRows(1000, 0.4, 0.8, 3.0, 2, -1.5),
+        SpreadOfRows(UnboundedMean(1000, 2.11, 16.0), UnboundedMean(1000, 1.0)),
     )
     for tail in tails:
         for radius in (0.1, 0.6, 1.2, 5.0, 8.0):

@@ -39,7 +39,12 @@ from holdfast.statistics.mean import Mean
 from holdfast.statistics.quantile import usual_step
 from holdfast.statistics.registry import STATISTICS
 from holdfast.statistics.robust import CatoniEstimate
-from holdfast.statistics.statistic import ConcentratedGroupMean, ConcentratedMean, Statistic
+from holdfast.statistics.statistic import (
+    ConcentratedGroupMean,
+    ConcentratedMean,
+    ConcentratedVariance,
+    Statistic,
+)
 from holdfast.statistics.vectors import VECTOR
 from holdfast.statistics.whole import Auc, TableFunction
 from holdfast.theory.base.gamma import gamma_from_text
@@ -162,21 +167,25 @@ def named_call(call_text: CallText) -> Call:
     if declared is not None and len(arguments) > 1:
         variance = number_of("variance", declared[1])
         return Call(name, arguments[:-1], call_text.where, variance=variance)
-    if name == "avg" and any(map(_SCALE.fullmatch, arguments[1:])):
-        scale, share = _scale(arguments[1:])
+    if name in _SCALED and any(map(_SCALE.fullmatch, arguments[1:])):
+        scale, share = _scale(name, arguments[1:])
         return Call(name, arguments[:1], call_text.where, scale=scale, share=share)
     return Call(name, arguments, call_text.where)
 
 
-def _scale(texts: Sequence[str]) -> tuple[Scale, float | None]:
-    """What stands after the value of a mean: sigma = 0.4, sigma = 0.4, b = 0.1, share >= 0.2."""
+_SCALED = ("avg", "std", "variance")  # of a number without a range, by its scale
+
+
+def _scale(name: str, texts: Sequence[str]) -> tuple[Scale, float | None]:
+    """What stands after the value: sigma = 0.4, sigma = 0.4, b = 0.1, share >= 0.2."""
     named = [match for each in texts if (match := _SCALE.fullmatch(each))]
     numbers = {match[1].lower(): number_of(match[1], match[2]) for match in named}
     signs = all((">" in match[0]) == (match[1].lower() == "share") for match in named)
     if len(numbers) < len(texts) or "sigma" not in numbers or not signs:
         raise InvalidQuestion(
-            f"After the value of a mean stands {', '.join(texts)[:60]!r}; there may be sigma = "
-            "0.4, sigma = 0.4, b = 0.1, of a group also share >= 0.2, or variance <= 0.2."
+            f"After the value of a {'mean' if name == 'avg' else name} stands "
+            f"{', '.join(texts)[:60]!r}; there may be sigma = 0.4, of a group also share >= 0.2, "
+            "and of a mean sigma = 0.4, b = 0.1, or variance <= 0.2."
         )
     share = numbers.pop("share", None)
     try:
@@ -371,7 +380,7 @@ class _Gone:
 def is_named(statistic: Statistic) -> bool:
     """Whether it is a function of Python: known by its name, whatever it does."""
     source = statistic.row and statistic.row.source
-    texts = Auc | CatoniEstimate | ConcentratedMean | ConcentratedGroupMean
+    texts = Auc | CatoniEstimate | ConcentratedMean | ConcentratedGroupMean | ConcentratedVariance
     by_text = isinstance(statistic, texts)
     return not by_text and not isinstance(source, Expression) and not hasattr(source, "part")
 
