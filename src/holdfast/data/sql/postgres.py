@@ -34,8 +34,7 @@ from holdfast.data.histogram import (
     histogram_of,
     histogram_of_bins,
 )
-from holdfast.data.keys import needed
-from holdfast.data.sample import BATCH_ROWS, reading, sources
+from holdfast.data.sample import BATCH_ROWS, needed, reading, sources
 from holdfast.data.sql.language import Dialect, quoted_name, quoted_text
 from holdfast.data.sql.postgres_watch import TableSession, column_type_of
 from holdfast.data.sql.sql_sample import Selection, SqlSample
@@ -47,7 +46,7 @@ if TYPE_CHECKING:
     import polars as pl
     import psycopg
 
-__all__ = ["POSTGRES", "JoinedRows", "PostgresSample", "kept_name", "open_database_table"]
+__all__ = ["MOST_SENT", "POSTGRES", "JoinedRows", "PostgresSample", "kept_name", "open_database_table"]
 
 
 def _float8(value: float) -> str:
