@@ -46,7 +46,14 @@ if TYPE_CHECKING:
     import polars as pl
     import psycopg
 
-__all__ = ["MOST_SENT", "POSTGRES", "JoinedRows", "PostgresSample", "kept_name", "open_database_table"]
+__all__ = [
+    "MOST_SENT",
+    "POSTGRES",
+    "JoinedRows",
+    "PostgresSample",
+    "kept_name",
+    "open_database_table",
+]
 
 
 def _float8(value: float) -> str:
