@@ -10,7 +10,9 @@ from holdfast.errors import SaysNothing
 from holdfast.ledger.entries import verdict_of
 from holdfast.ledger.limits import plain_interval
 from holdfast.mechanisms.described import DESCRIBED
+from holdfast.statistics.bind import declared_kappa
 from holdfast.statistics.description import method_of, truth_of
+from holdfast.statistics.kappa_losses import supposed_of_loss
 from holdfast.wording import adjusted_text, among_rows, nth_candidate
 
 if TYPE_CHECKING:
@@ -220,6 +222,12 @@ class Answer(float):
         return next((truth for truth in truths if truth is not None), None)
 
     @property
+    def _supposition(self) -> str | None:
+        """What the upper end supposes of the rows' values, as the question declares it."""
+        declared = declared_kappa(self.question)
+        return None if declared is None else f"if {supposed_of_loss(declared)}"
+
+    @property
     def _floor(self) -> str | None:
         """That there are too few units for more, where it is so."""
         floor = next((each.floor for each in (self.recorded, *self.parts) if each.floor), None)
@@ -237,6 +245,10 @@ class Answer(float):
         terms, recorded = self.left.terms, self.recorded
         if self._truth is not None:
             return f"{terms.assumption}; it is the {self._truth}"
+        if self._supposition is not None:
+            return (
+                f"{terms.assumption}; the upper end {self._supposition}, as the question declares"
+            )
         declared = [each for each in (recorded, *self.parts) if each.is_declared]
         if not declared:
             return terms.assumption
@@ -296,6 +308,7 @@ class Answer(float):
         recorded = self.recorded
         facts = [
             self._truth,
+            self._supposition,
             self.of_rows,
             self.left.together,
             self.more,
