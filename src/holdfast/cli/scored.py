@@ -148,7 +148,7 @@ def gate_scores(
     margin, against = source.margin, None if source.first else gate.opponent(source.against)
     if source.promote_if_shown:
         _require_promotable(source, against, gate.incumbent, options.get("where"))
-    scores = source.read(gate.key, gate.readable)
+    scores = source.read(gate.key, gate.score_range)
     name = source.name(scores)
     if source.promote_if_shown:
         against = gate.opponent_of(name)

@@ -299,7 +299,7 @@ class EvalGate:
             self._development(scorer).keep(name + _suffix(scorer), given, self.key, **reading)
 
     @property
-    def readable(self) -> tuple[float, float]:
+    def score_range(self) -> tuple[float, float]:
         """Where the scores of a file may be."""
         return _readable(self._scale(next(iter(self._scales))))
 
