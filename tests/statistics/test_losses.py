@@ -16,8 +16,8 @@ import holdfast
 from holdfast.data.polars import PolarsSample
 from holdfast.errors import InvalidArgument, InvalidQuestion
 from holdfast.holdout.holdout import Holdout
-from holdfast.ledger.limits import interval_told, value_told
 from holdfast.mechanisms.claims import by_sign_test, more_than
+from holdfast.mechanisms.mechanism import interval_told, value_told
 from holdfast.question.columns import Schema
 from holdfast.statistics.bind import bind
 from holdfast.statistics.derived import is_derived

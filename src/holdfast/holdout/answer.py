@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import SaysNothing
 from holdfast.ledger.entries import verdict_of
-from holdfast.ledger.limits import plain_interval
 from holdfast.mechanisms.described import DESCRIBED
+from holdfast.mechanisms.mechanism import plain_interval
 from holdfast.statistics.bind import declared_kappa
 from holdfast.statistics.description import method_of, truth_of
 from holdfast.statistics.kappa_losses import supposed_of_loss
@@ -245,26 +245,28 @@ class Answer(float):
         terms, recorded = self.left.terms, self.recorded
         if self._truth is not None:
             return f"{terms.assumption}; it is the {self._truth}"
-        if self._supposition is not None:
-            return (
-                f"{terms.assumption}; the upper end {self._supposition}, as the question declares"
-            )
+        upper = self._supposition
+        if upper is not None:
+            return f"{terms.assumption}; the upper end {upper}, as the question declares"
         declared = [each for each in (recorded, *self.parts) if each.is_declared]
         if not declared:
             return terms.assumption
         assumption = f"{terms.assumption}, the concentration that the question declares"
+        if terms.alike:
+            return assumption
+        if recorded.question.startswith(("std(", "variance(")):
+            return f"{assumption} of a row drawn from all rows"
         tails = [(each.profile or {}).get("gamma", "") for each in declared]
         windows = [
             1.5 * each.range.high
             for each, tail in zip(declared, tails, strict=True)
             if recorded.request.unbounded and (each.rule is not None or '"windowed"' in tail)
         ]
-        if not windows or terms.alike:
-            return assumption
-        if any('"group of rows"' in tail for tail in tails):
+        if windows and any('"group of rows"' in tail for tail in tails):
             assumption += " of a row drawn from all rows"
         # Rows with one expectation may have any; others could be cut at the grid's end unnoticed.
-        return f"{assumption}, no row's expectation beyond +-{min(windows):.6g}"
+        beyond = f", no row's expectation beyond +-{min(windows):.6g}" if windows else ""
+        return f"{assumption}{beyond}"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
