@@ -97,7 +97,6 @@ def test_a_click_makes_another_text(text: str, pick: str, after: str) -> None:
         "(avg(delay))",
         "quantile(delay, 0.5, 0.1)",
         "catoni(delay, 3)",
-        "mse(delay, hour, kappa = 6)",
         "avg(delay",
     ],
 )

@@ -63,6 +63,7 @@ __all__ = [
     "KAPPA_DESCRIBED",
     "KAPPA_LOSSES",
     "KAPPA_PRICES",
+    "KappaGridded",
     "LossByKappa",
     "bind_by_kappa",
     "supposed_of_loss",
