@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from importlib import import_module
 
 import numpy as np
 import polars as pl
 import pytest
 
-from holdfast.data.overlap import RowContents, log_chance_of_balance, unexplained_overlap
+from holdfast.data.fingerprint import RowContents, log_chance_of_balance, unexplained_overlap
 from holdfast.data.source import open_sample
 
 ROWS = 1_000
@@ -171,7 +172,8 @@ def test_other_columns_and_types_do_not_hide_a_copy() -> None:
 
 
 def test_a_part_of_the_contents_is_enough_of_large_tables(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("holdfast.data.overlap.MOST_HASHES", 400)
+    module = import_module("holdfast.data.fingerprint")  # the package has a function so called
+    monkeypatch.setattr(module, "MOST_HASHES", 400)
     random = np.random.default_rng(10)
     hold, other = measures(ROWS, random), measures(ROWS, random)
     assert 0 < overlap(hold, hold.head(-1)) < ROWS
