@@ -39,7 +39,15 @@ from holdfast.ledger.side_files import open_here, read_here, replace_whole
 if TYPE_CHECKING:
     from holdfast.ledger.git import Repository
 
-__all__ = ["TOKEN", "WITNESS", "OutsideWitness", "Witness", "outside_witness", "require_seen"]
+__all__ = [
+    "TOKEN",
+    "WITNESS",
+    "OutsideWitness",
+    "Witness",
+    "is_witness_named",
+    "outside_witness",
+    "require_seen",
+]
 
 WITNESS = "HOLDFAST_WITNESS"  # a folder outside the ledger's, git:REMOTE/BRANCH, or https://...
 TOKEN = "HOLDFAST_WITNESS_TOKEN"  # what a service asks for, if it does
@@ -97,6 +105,11 @@ class Witness:
             raise
         except OSError:
             return None
+
+
+def is_witness_named() -> bool:
+    """Whether there is to be a witness outside the folders of ledgers."""
+    return bool(os.environ.get(WITNESS))
 
 
 def outside_witness(first: str) -> OutsideWitness | None:
