@@ -22,6 +22,7 @@ from pathlib import Path
 
 import psycopg
 
+from benchmarks.engines import Spark
 from holdfast.errors import InvalidQuestion, LedgerTampered
 from holdfast.question.row import RowValue
 from holdfast.statistics.bind import bind
@@ -34,6 +35,7 @@ from tests.ledger.reading import rows_of
 from tests.ledger.test_tampering import flipped, flips
 from tests.postgres import server
 from tests.question.test_hostile import FRAME, SCHEMA, fuzzed
+from tests.spark import spark_sample
 from tests.statistics.zoo import parts_of
 from tests.theory.leakage.test_claim_worlds import CHARGES, WORLDS, Analyst
 from tests.theory.tiny_levels import CASES, LEVELS, SIZES, miss_probability
@@ -127,6 +129,8 @@ def texts(trials: int, folder: Path) -> Outcome:
             broken.append(f"{text!r}: {error!r}")
     with closing(duckdb_connection()) as connection:
         samples = samples_of(FRAME, folder / "table.parquet", connection)
+        if Spark().missing() is None:
+            samples.append(spark_sample(FRAME))
         distinct = list(rows)
         for start in range(0, len(distinct), _TOGETHER):
             asked = distinct[start : start + _TOGETHER]

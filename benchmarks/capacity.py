@@ -92,7 +92,7 @@ def fitted(points: Sequence[Point]) -> Costs:
 def measured(engine: Engine) -> Iterator[Point]:
     """New questions alone and together, by the processor."""
     for rows in MEASURED:
-        with opened(engine, rows) as (holdout, _):
+        with opened(engine, rows) as (holdout, *_):
             numbers = itertools.count(1)
             for kind, together, repeats in ((ONE, 1, 5), (TOGETHER, MANY, 1)):
 

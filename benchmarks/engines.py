@@ -22,7 +22,7 @@ import polars as pl
 
 import holdfast
 from benchmarks.kinds import COLUMNS, Term, in_polars, in_sql
-from benchmarks.measure import PROCESSES, family_seconds, parent_of
+from benchmarks.measure import PROCESSES, Timing, family_seconds, parent_of, timed
 from benchmarks.recorded import Hook, Scan, Scans, listening
 
 __all__ = ["ENGINES", "MANY", "Engine", "Table", "opened", "written_table"]
@@ -306,11 +306,11 @@ ENGINES: tuple[Engine, ...] = (Polars(), DuckDB(), PostgreSQL(), Spark())
 
 
 @contextmanager
-def opened(engine: Engine, rows: int) -> Iterator[tuple[holdfast.Holdout, Table]]:
-    """A holdout over a table of the engine, and the table."""
-    with (
-        tempfile.TemporaryDirectory() as name,
-        engine.table(Path(name), rows) as table,
-        holdfast.open(**table.given, ledger=Path(name) / "bench.ledger", **SAID) as holdout,
-    ):
-        yield holdout, table
+def opened(engine: Engine, rows: int) -> Iterator[tuple[holdfast.Holdout, Table, Timing]]:
+    """A new holdout over a table of the engine, the table, and what the opening took."""
+    with tempfile.TemporaryDirectory() as name, engine.table(Path(name), rows) as table:
+        holdouts: list[holdfast.Holdout] = []
+        said = {**table.given, "ledger": Path(name) / "bench.ledger", **SAID}
+        took = timed(lambda: holdouts.append(holdfast.open(**said)), table.processor)
+        with holdouts.pop() as holdout:
+            yield holdout, table, took

@@ -1,6 +1,8 @@
 """`python -m benchmarks.long_ledgers`: a ledger of 200,000 entries, and one of 10,000 columns.
 
-Prints a table: opening, a question, the audit, and the size of the files. Other numbers are named:
+Prints a table: what each tenth of it took to write, opening, a question, the
+audit, and the size of the files. Every check is two commits that wait for the disk: a folder in
+memory (`TMPDIR`) shows what Holdfast takes by itself. Other numbers are named:
 `python -m benchmarks.long_ledgers 20000 1000`.
 """
 
@@ -26,32 +28,33 @@ Line = tuple[str, str, str]
 
 def lines(entries: int, columns: int, folder: Path) -> Iterator[Line]:
     """What each ledger takes, line by line."""
-    frame = table(ROWS)
     ledger, numbers = folder / "long.ledger", itertools.count()
 
     def check(holdout: holdfast.Holdout, column: str = "x0") -> None:
         holdout.check(f"avg({column} > {next(numbers)}e-9)", guess=0.5)
 
-    def filled() -> None:
-        with holdfast.open(frame, ledger=ledger, questions=10**7, tolerance=0.49) as holdout:
-            for _ in range(entries // 2):  # a check is two entries
-                check(holdout)
+    said: dict[str, Any] = {"questions": 10**7, "tolerance": 0.49}
+    many = entries // 2  # a check is two entries
+    yield from _of(ledger, f"{entries:,} entries", said, many, check, check)
+    wide, rng, places = folder / "wide.ledger", np.random.default_rng(2), itertools.count()
 
-    yield from _of(ledger, f"{entries:,} entries", filled, check)
-    wide, rng = folder / "wide.ledger", np.random.default_rng(2)
+    def attach(holdout: holdfast.Holdout) -> None:
+        holdout.attach(f"v{next(places)}", rng.random(ROWS))
 
-    def attached() -> None:
-        said: dict[str, Any] = {"key": "id", "questions": 10**7, "tolerance": 0.49}
-        with holdfast.open(frame, ledger=wide, **said) as holdout:
-            for place in range(columns):
-                holdout.attach(f"v{place}", rng.random(ROWS))
+    def check_last(holdout: holdfast.Holdout) -> None:
+        check(holdout, f"v{columns - 1}")
 
-    last = f"v{columns - 1}"
-    yield from _of(wide, f"{columns:,} attached columns", attached, lambda to: check(to, last))
+    said["key"] = "id"
+    yield from _of(wide, f"{columns:,} attached columns", said, columns, attach, check_last)
 
 
 def _of(
-    ledger: Path, what: str, filled: Callable[[], None], check: Callable[[holdfast.Holdout], None]
+    ledger: Path,
+    what: str,
+    said: dict[str, Any],
+    many: int,
+    write: Callable[[holdfast.Holdout], None],
+    check: Callable[[holdfast.Holdout], None],
 ) -> Iterator[Line]:
     frame = table(ROWS)
 
@@ -59,7 +62,15 @@ def _of(
         took = timed(work)
         return f"{what}: {done}", f"{took.clock:.3f}", f"{took.processor:.3f}"
 
-    yield line("written", filled)
+    with holdfast.open(frame, ledger=ledger, **said) as holdout:
+        tenth = max(1, many // 10)
+        for start in range(0, many, tenth):
+
+            def some(these: int = min(tenth, many - start)) -> None:
+                for _ in range(these):
+                    write(holdout)
+
+            yield line(f"written, {start:,} to {min(many, start + tenth):,} of {many:,}", some)
     yield line("open and close", lambda: holdfast.open(frame, ledger=ledger).close())
     with holdfast.open(frame, ledger=ledger) as holdout:
         yield line("first check", lambda: check(holdout))

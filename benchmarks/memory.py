@@ -11,10 +11,10 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks.engines import written_table
+from benchmarks.engines import Spark, written_table
 from benchmarks.page import Line, Scale, Section
 
-MEGABYTE = 1 << 20
+MEGABYTE, SPARK = 1 << 20, Spark()
 QUESTIONS = {
     "ask, a mean": 'holdout.ask("avg(clip(x0, -1.25, 3))", tolerance=0.4)',
     "described mean": 'holdout.ask("avg(clip(x0, -1.25, 3))")',
@@ -40,18 +40,58 @@ import polars as pl
 scan = pl.scan_parquet({path!r})
 {question}.collect(engine="streaming")
 """
+# Spark reads on two threads of this machine, by a Java that has so little room for objects.
+HEAP = 512
+BY_SPARK = """
+import os, sys, time
+os.environ.update(PYSPARK_PYTHON=sys.executable, SPARK_LOCAL_IP="127.0.0.1")
+from pyspark.sql import SparkSession
+said = {{"driver.memory": "{heap}m", "ui.enabled": "false", "log.level": "OFF",
+         "driver.host": "127.0.0.1", "ui.showConsoleProgress": "false"}}
+builder = SparkSession.builder.master("local[2]")
+for name, value in said.items():
+    builder = builder.config("spark." + name, value)
+spark = builder.getOrCreate()
+import holdfast
+began, table = time.perf_counter(), spark.read.parquet({path!r})
+with holdfast.open(table, ledger={ledger!r}, name="large", questions=100, tolerance=0.4) as holdout:
+    opened = time.perf_counter()
+    holdout.ask("avg(clip(x0, -1.25, 3))", tolerance=0.4)
+    asked = time.perf_counter()
+java = spark._jvm.java.lang.ProcessHandle.current().pid()
+print(opened - began, asked - opened, java)
+"""
 # What `getrusage` tells of a new process is at least what its parent had.
 PEAK = """
 from pathlib import Path
-print(Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0])
+print(Path("/proc", "{process}", "status").read_text().partition("VmHWM:")[2].split()[0])
 """
+OWN_PEAK, PEAK_OF_JAVA = PEAK.format(process="self"), PEAK.replace('"{process}"', "str(java)")
 
 
 def peak(code: str) -> float:
     """Megabytes of a new process at its largest."""
-    command = [sys.executable, "-W", "ignore", "-c", code + PEAK]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
-    return int(done.stdout.split()[-1]) * 1024 / MEGABYTE
+    return int(_printed(code + OWN_PEAK)[-1]) * 1024 / MEGABYTE
+
+
+def _printed(code: str) -> list[str]:
+    """What a new process prints, word by word."""
+    command = [sys.executable, "-W", "ignore", "-c", code]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
+
+
+def _of_spark(path: Path, rows: int, alone: float) -> Iterator[Line]:
+    """Opening and a question of a table in Spark: of this process, and of its Java."""
+    ledger = str(path.with_suffix(".spark.ledger"))
+    code = BY_SPARK.format(heap=HEAP, path=str(path), ledger=ledger) + OWN_PEAK + PEAK_OF_JAVA
+    opened, asked, _, *peaks = _printed(code)
+    here, java = (int(each) * 1024 / MEGABYTE for each in peaks)
+    yield "Spark: ask, a mean", f"{rows:,}", f"{max(0.0, here - alone):,.0f}"
+    yield f"Spark: its Java, with {HEAP} MB for objects", f"{rows:,}", f"{java:,.0f}"
+    yield (
+        f"Spark opened {rows:,} rows in {float(opened):,.1f} s, its start included, and was asked "
+        f"in {float(asked):,.1f} s."
+    )
 
 
 def lines(scale: Scale) -> Iterator[Line]:
@@ -71,6 +111,8 @@ def lines(scale: Scale) -> Iterator[Line]:
             for what, question in RAW.items():
                 code = BY_POLARS.format(path=str(path), question=question)
                 yield what, f"{rows:,}", f"{max(0.0, peak(code) - alone):,.0f}"
+            if SPARK.missing() is None:
+                yield from _of_spark(path, rows, alone)
             path.unlink()
     yield f"A process that imports all of it and does nothing has {alone:,.0f} MB."
 
@@ -81,7 +123,8 @@ SECTION = Section(
     """
 A new process opens a Parquet file of four columns of doubles (its fingerprint included), asks one
 question, and tells its peak, here beyond that of a process which only imports Holdfast and Polars.
-Pages of the file count as far as Polars maps them into memory.
+Pages of the file count as far as Polars maps them into memory. A table in Spark is read on two
+threads of this machine; its Java is a process of its own, with little room for objects.
 """,
     ("what", "rows", "megabytes"),
     lines,

@@ -59,7 +59,7 @@ class Scale:
 
 QUICK = Scale((10_000, 100_000), (10_000,), "quick", repeats=1, entries=1_000)
 USUAL = Scale((100_000, 1_000_000, 10_000_000), (100_000, 1_000_000))
-LARGE = Scale((100_000_000,), (10_000_000,), "large", entries=100_000)
+LARGE = Scale((100_000_000,), (100_000_000,), "large", entries=100_000)
 
 
 @dataclass(frozen=True, slots=True)

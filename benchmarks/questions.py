@@ -21,6 +21,7 @@ from benchmarks.page import Line, Scale, Section
 __all__ = ["HEAD", "SECTIONS", "Asked", "asked", "lines"]
 
 SHORTEST = 0.05  # seconds of the processor of a server, of which ratios are made
+MANY_ROWS = 100_000_000  # their opening is told, and a server is not asked for many at once
 OF_SAME = 1.3  # times what the engine takes for the same SQL
 
 
@@ -64,9 +65,17 @@ def lines(engine: Engine, scale: Scale) -> Iterator[Line]:
         yield f"{engine.name} needs {missing}: it was left out."
         return
     for rows in scale.rows if engine.in_process else scale.server_rows:
-        with opened(engine, rows) as (holdout, table):
+        with opened(engine, rows) as (holdout, table, took):
+            if rows >= MANY_ROWS:
+                yield (
+                    f"Opened {rows:,} rows, their fingerprint included, in {took.clock:.1f} s, "
+                    f"{took.processor:.1f} s of the processor."
+                )
             for kind in KINDS:
                 together = engine.many if kind.many else 1
+                if kind.many and rows >= MANY_ROWS and not engine.in_process:
+                    yield f"{kind.name}({together}) of {rows:,} rows takes an hour: left out."
+                    continue
                 found = asked(kind, together, holdout, table, scale.repeats)
                 name = f"{kind.name}({together})" if kind.many else kind.name
                 judged = partial(_judged, engine, rows)

@@ -1,4 +1,4 @@
-"""`make versions`: Pythons and versions of Polars and DuckDB, of which each writes the same bits.
+"""`make versions`: Pythons and versions of Polars, DuckDB and Spark, which write the same bits.
 
 Every one asks the same questions of a copy of one ledger: what it writes there, but for the time,
 must be the same, byte for byte. All of them also go on with one shared ledger in turn, and each
@@ -23,13 +23,12 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-ENVIRONMENTS = (
-    ("3.11", "2.1.0", "2.0.0"),
-    ("3.12", "2.1.0", "2.0.0"),
-    ("3.13", "2.1.0", "2.0.0"),
-    ("3.13", "2.0.0", "1.5.6"),
+ENVIRONMENTS = (  # Python, Polars, DuckDB, Spark
+    ("3.11", "2.1.0", "2.0.0", None),
+    ("3.12", "2.1.0", "2.0.0", None),
+    ("3.13", "2.1.0", "2.0.0", "4.3.0"),
+    ("3.13", "2.0.0", "1.5.6", "4.0.5"),
 )
-ENGINES = ("Polars", "DuckDB")
 OTHERS = ("numpy>=2.2,<3", "scipy>=1.15,<2", "sqlglot>=30,<31", "typer>=0.16,<0.29", "pyarrow")
 QUESTIONS = (
     "avg(x > 0.3)",
@@ -72,14 +71,16 @@ def compared(environments: Path, folder: Path) -> list[tuple[str, ...]]:
         holdout.ask("avg(y > 0.1)")
     copied(folder, "shared")
     pythons, lines = dict(found_pythons()), []
-    for python, polars, duckdb in ENVIRONMENTS:
-        own = environments / f"{python}-{polars}-{duckdb}"
+    with_java = shutil.which("java") is not None or "JAVA_HOME" in os.environ
+    for python, polars, duckdb, spark in ENVIRONMENTS:
+        own = environments / "-".join(filter(None, (python, polars, duckdb, spark)))
         if not own.exists():
             subprocess.run([pythons[python], "-m", "venv", str(own)], check=True)
             wanted = [f"polars=={polars}", f"duckdb=={duckdb}", *OTHERS]
+            wanted += [] if spark is None else [f"pyspark=={spark}"]
             pip = [str(own / "bin" / "python"), "-m", "pip", "install", "--quiet", *wanted]
             subprocess.run(pip, check=True)
-        for engine in ENGINES:
+        for engine in ("Polars", "DuckDB", *(["Spark"] if spark and with_java else [])):
             lines.append(tried(own / "bin" / "python", folder, engine))
             print(*lines[-1], sep=" | ", file=sys.stderr, flush=True)
     return lines
@@ -105,14 +106,7 @@ def one(folder: Path, engine: str) -> list[str]:
 
     warnings.simplefilter("ignore")  # that there are copies is the point
     with tempfile.TemporaryDirectory(dir=folder) as own:
-        rows: Any = pl.read_parquet(folder / "rows.parquet")
-        if engine == "DuckDB":
-            import duckdb
-
-            rows = Path(own, "t.duckdb")
-            with duckdb.connect(str(rows)) as connection:
-                parquet = str(folder / "rows.parquet")
-                connection.execute("CREATE TABLE t AS SELECT * FROM read_parquet(?)", [parquet])
+        rows = held_by(engine, str(folder / "rows.parquet"), Path(own))
         copy = copied(folder, Path(own).name)
         with holdfast.open(rows, ledger=copy) as holdout:
             for question in QUESTIONS:
@@ -124,12 +118,31 @@ def one(folder: Path, engine: str) -> list[str]:
             holdout.ask("avg(y > 0.1)")
             holdout.check(f"avg(x > 0.{many})", guess=0.4)
         wrong = [str(finding) for finding in audit(shared) if not finding.fine]
-    versions = {"Polars": pl.__version__, "DuckDB": version("duckdb")}
     said = hashlib.sha256("\n".join(texts(copy)).encode()).hexdigest()[:16]
-    named = f"{engine} {versions[engine]}"
+    packages = {"Polars": "polars", "DuckDB": "duckdb", "Spark": "pyspark"}
+    named = f"{engine} {version(packages[engine])}"
     if engine != "Polars":
         named += f" (Polars {pl.__version__})"
     return [platform.python_version(), named, np.__version__, said, "; ".join(wrong) or "in order"]
+
+
+def held_by(engine: str, parquet: str, own: Path) -> Any:
+    """The rows of a file, as an engine has them."""
+    if engine == "DuckDB":
+        import duckdb
+
+        with duckdb.connect(str(own / "t.duckdb")) as connection:
+            connection.execute("CREATE TABLE t AS SELECT * FROM read_parquet(?)", [parquet])
+        return own / "t.duckdb"
+    if engine == "Spark":
+        from pyspark.sql import SparkSession
+
+        os.environ.update(PYSPARK_PYTHON=sys.executable, SPARK_LOCAL_IP="127.0.0.1")
+        here = SparkSession.builder.master("local[2]").config("spark.driver.host", "127.0.0.1")
+        return here.config("spark.ui.enabled", "false").getOrCreate().read.parquet(parquet)
+    import polars as pl
+
+    return pl.read_parquet(parquet)
 
 
 def copied(folder: Path, name: str) -> Path:

@@ -57,6 +57,7 @@ RELATED_LOOKS = "holdfast.ledger.transcript._RELATED"
 SIDES_OF_DIFFERENCE = "holdfast.ledger.implied._sides"
 SQL_DIALECT = "holdfast.question.safe_text._dialect"
 QUICK_CELLS = "holdfast.lab.arena.rehearsal._QUICK"
+SUMMING = "holdfast.data.sql.spark._summing"
 SYNC_FOLDER = "holdfast.ledger.sqlite.sync_folder"
 WRITE_SECRET = "holdfast.ledger.sqlite.write_new"
 
@@ -205,3 +206,8 @@ def polars_spelling() -> dict[Op, Any]:
     from holdfast.data import polars as polars_code
 
     return polars_code._SPELLING
+
+
+def settings_of_driver(session: Any) -> Any:
+    """Settings of Spark's driver, which its session takes for constants."""
+    return session.sparkContext._jsc.sc().conf()

@@ -64,7 +64,7 @@ def test_what_was_replaced_comes_back_after_a_failure() -> None:
 def test_each_kind_of_question_scans_as_often_as_it_should(engine: Engine) -> None:
     if engine.missing():
         pytest.skip(f"{engine.name} needs {engine.missing()}")
-    with opened(engine, ROWS) as (holdout, table):
+    with opened(engine, ROWS) as (holdout, table, _):
         for kind in KINDS:
             table.scans.taken()
             kind.ask(holdout, [kind.text(number) for number in (1, 2)])

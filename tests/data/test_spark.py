@@ -36,6 +36,7 @@ from tests.data.engines import bounded, equals_column, moments_of, with_referenc
 from tests.data.typed import FRAME, ODD
 from tests.holdout.tables import table
 from tests.question.interpreter import conditions, evaluate, numbers, tables
+from tests.seam import SUMMING, real, settings_of_driver
 from tests.spark import (
     NEEDS_CONNECT,
     NEEDS_SPARK,
@@ -166,12 +167,33 @@ def test_every_type_has_one_meaning() -> None:
     assert frame["bytes"].to_list() == [None, b"\x00\xff"]
 
 
-@pytest.mark.parametrize("by_workers", [True, False])
+def without_holdfast(partition: int) -> Callable[..., Callable[[Iterator[Any]], Iterator[Any]]]:
+    """What workers do for a fingerprint, where the one that has this partition lacks Holdfast."""
+    on_others = real(SUMMING)
+
+    def made(*said: Any) -> Callable[[Iterator[Any]], Iterator[Any]]:
+        summing = on_others(*said)
+
+        def summed(batches: Iterator[Any]) -> Iterator[Any]:
+            from pyspark import TaskContext
+
+            here = TaskContext.get()
+            if here is not None and here.partitionId() == partition:
+                raise ModuleNotFoundError("No module named 'holdfast'")
+            yield from summing(batches)
+
+        return summed
+
+    return made
+
+
+@pytest.mark.parametrize("workers", ["the same", "other words", "one without"])
 def test_the_fingerprint_is_that_of_every_engine(
-    monkeypatch: pytest.MonkeyPatch, by_workers: bool
+    monkeypatch: pytest.MonkeyPatch, workers: str
 ) -> None:
-    """Only sums leave the workers that make the same words, and rows those that make others."""
-    sample, streamed = spark_sample(ODD), list[int]()
+    """Only sums leave workers that all make the same words; else all rows, and that is said."""
+    frame = pl.concat([ODD] * 3)
+    sample, streamed = SparkSample(spark_frame(frame).repartition(3)), list[int]()
     streaming = SparkSample.frames
 
     def noting(self: SparkSample, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
@@ -179,10 +201,35 @@ def test_the_fingerprint_is_that_of_every_engine(
         return streaming(self, columns)
 
     monkeypatch.setattr(SparkSample, "frames", noting)
-    if not by_workers:
+    expected = fingerprint(open_sample(frame))
+    if workers == "the same":
+        assert fingerprint(sample) == expected
+        assert streamed == []
+        return
+    if workers == "one without":
+        monkeypatch.setattr(SUMMING, without_holdfast(1))
+    else:
         monkeypatch.setattr("holdfast.data.sql.spark.words_of_frame", lambda *_: WordSums(1))
-    assert fingerprint(sample) == fingerprint(open_sample(ODD))
-    assert streamed == ([] if by_workers else [len(ODD.columns)])
+    with pytest.warns(UserWarning, match="Not every worker of Spark has this version of Holdfast"):
+        assert fingerprint(sample) == expected
+    assert streamed == [len(ODD.columns)]
+
+
+def test_a_fingerprint_needs_no_room_where_the_driver_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A million rows, and 64 kB of results that the driver takes; for rows it is not enough."""
+    frame = session().range(1_000_000, numPartitions=2).selectExpr("id AS k", "id / 8D AS x")
+    driver = settings_of_driver(session())
+    before = driver.get("spark.driver.maxResultSize", "1g")
+    driver.set("spark.driver.maxResultSize", "64k")
+    try:
+        sample = SparkSample(frame)
+        whole = pl.select(k=pl.int_range(1_000_000)).with_columns(x=pl.col("k") / 8)
+        assert fingerprint(sample) == fingerprint(open_sample(whole))
+        monkeypatch.setattr("holdfast.data.sql.spark.words_of_frame", lambda *_: WordSums(1))
+        with pytest.warns(UserWarning, match="all rows"), pytest.raises(HoldfastError):
+            fingerprint(sample)
+    finally:
+        driver.set("spark.driver.maxResultSize", before)
 
 
 def test_names_are_only_names() -> None:

@@ -14,6 +14,7 @@ from holdfast.errors import InvalidArgument, LedgerTampered, LedgerUnavailable, 
 from holdfast.ledger import backup as module
 from holdfast.ledger.audit import audit
 from holdfast.ledger.backup import backup, restore
+from holdfast.ledger.index import STATE
 from holdfast.ledger.sqlite import FileHome, SqliteKeeper
 from holdfast.ledger.store import home_of
 from holdfast.ledger.witness import WITNESS
@@ -86,6 +87,29 @@ def test_a_witness_that_lies_in_the_place_contradicts(ledger: Path, tmp_path: Pa
         restore(tmp_path / "b", ledger, nothing_since=True)
     done = restore(tmp_path / "b", ledger)
     assert done.retired == "restored from a backup of 4 entries, and a witness saw 6"
+
+
+def test_no_copy_is_asked_beside_its_original(
+    ledger: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor does one take over the witness of an original in use; without a witness it is tried."""
+    backup(ledger, tmp_path / "b")
+    with pytest.raises(InvalidArgument, match=r"t\.ledger' is the one of this backup, and is here"):
+        restore(tmp_path / "b", ledger.with_name("u.ledger"), nothing_since=True)
+    (tmp_path / "witness").mkdir()
+    monkeypatch.setenv(WITNESS, str(tmp_path / "witness"))
+    monkeypatch.setenv(STATE, str(tmp_path / "index"))
+    with opened(home_of(ledger)) as holdout:
+        holdout.ask("avg(late)")
+    for folder in (ledger.parent, tmp_path):  # beside it, or known by the index
+        with pytest.raises(InvalidArgument, match=f"or unset {WITNESS} to try the backup"):
+            restore(tmp_path / "b", folder / "u.ledger")
+    with opened(home_of(ledger)) as holdout:
+        holdout.ask("avg(v = late)")
+    monkeypatch.delenv(WITNESS)
+    assert restore(tmp_path / "b", ledger.with_name("u.ledger")).retired is not None
+    monkeypatch.setenv(WITNESS, str(tmp_path / "witness"))
+    opened(home_of(ledger)).close()
 
 
 @pytest.mark.usefixtures("witness")
@@ -191,6 +215,10 @@ def test_the_commands(ledger: Path, tmp_path: Path) -> None:
     assert "is of format 3" in done.stdout, done.stderr
     done = command("ledger", "restore", "../t.backup", "u.ledger", cwd=ledger.parent)
     assert "It is retired: restored from a backup of 4 entries" in done.stdout, done.stderr
+    assert "Restored 5 entries" in done.stdout
+    assert "u.ledger, the last of which retires it." in done.stdout
+    for word in ("backup", "restore", "upgrade", "move"):
+        assert "restore FILE [TARGET]" in command("ledger", word, cwd=tmp_path).stderr
     assert "--nothing-since is of" in command("ledger", "t", "--nothing-since", cwd=tmp_path).stderr
     with holdfast.open(ROWS, ledger=ledger) as holdout:
         holdout.ask("avg(late)")

@@ -48,6 +48,12 @@ __all__ = [
 
 
 AUDIT_FAILED = 4
+_COPYING = ("backup", "move", "restore", "upgrade")
+_HOW_TO_COPY = (
+    "ledger takes the name of one ledger; to move one: holdfast ledger move SOURCE TARGET. To copy "
+    "it: holdfast ledger backup NAME FILE, and back: restore FILE [TARGET]. To upgrade it: upgrade "
+    "NAME."
+)
 _SignWith = Annotated[
     str | None,
     typer.Option(
@@ -138,6 +144,8 @@ def ledger(
     require_here({"--explain": explain})
     there = served(name)
     if there is None:
+        if name in _COPYING and not any(map(Path.is_file, (Path(name), Path(f"{name}.ledger")))):
+            raise InvalidArgument(_HOW_TO_COPY)
         with looked_at(name) as transcript:
             view = view_of(transcript, budget_of(transcript).together)
             text = explanation(transcript) if explain else view.to_text(parts=parts, whole=whole)
@@ -158,10 +166,7 @@ def _move(word: str, places: Sequence[str], as_json: bool) -> None:
     from holdfast.ledger.move import move
 
     if word != "move" or len(places) != 2:
-        raise InvalidArgument(
-            "ledger takes the name of one ledger; to move one: holdfast ledger move SOURCE TARGET. "
-            "To copy it: backup NAME FILE, restore FILE [TARGET]; to upgrade it: upgrade NAME."
-        )
+        raise InvalidArgument(_HOW_TO_COPY)
     source, target = ledger_path(places[0]), places[1]
     if is_database_url(target):
         without_password("target", target)
@@ -195,7 +200,8 @@ def _restore(file: str, target: str | None, nothing_since: bool, as_json: bool) 
     if as_json:
         show_json({"ledger": done.ledger, "entries": done.entries, "retired": done.retired})
         return
-    typer.echo(f"Restored {done.entries:,} entries to {done.ledger}.")
+    last = "" if done.retired is None else ", the last of which retires it"
+    typer.echo(f"Restored {done.entries:,} entries to {done.ledger}{last}.")
     if done.retired is not None:
         typer.echo(
             f"It is retired: {done.retired}. Answers given since the backup are forgotten by the "

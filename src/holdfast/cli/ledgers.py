@@ -228,8 +228,8 @@ def where_the_data_is(reader: Reader) -> tuple[str | None, str | None]:
     if recalled is None:
         return (
             None,
-            "the ledger was opened for a table in memory, or on another machine; give the table: "
-            "--data FILE.",
+            "the ledger was opened for a table in memory or on another machine, or was restored "
+            "from a backup; give the table: --data FILE.",
         )
     try:
         files_of(recalled.source)  # a database is looked for when it is read

@@ -24,6 +24,7 @@ from holdfast.errors import InvalidArgument, LedgerTampered
 from holdfast.ledger.backend import Addition, LedgerHome
 from holdfast.ledger.chain import Row, chained, now, seal
 from holdfast.ledger.entries import retirement
+from holdfast.ledger.index import copies_of
 from holdfast.ledger.lock import held
 from holdfast.ledger.move import everything
 from holdfast.ledger.secret import known_secret
@@ -31,7 +32,7 @@ from holdfast.ledger.side_files import sync_folder, was_moved, write_new
 from holdfast.ledger.sqlite import FileHome
 from holdfast.ledger.store import Reader, home_of
 from holdfast.ledger.transcript import Transcript
-from holdfast.ledger.witness import Witness, outside_witness, require_seen
+from holdfast.ledger.witness import WITNESS, Witness, outside_witness, require_seen
 
 __all__ = ["Restoration", "backup", "restore"]
 
@@ -98,6 +99,7 @@ def restore(
             closed = Transcript.resumed(reader).account.closed
             mark = f"restored {path}"
             why = _doubt(whole.rows, there, nothing_since)
+            _require_lost(there, whole.rows[0][2], retired=why is not None)
             made = replace(whole, moved=mark)
             if why is not None and not (closed and closed.retired):
                 made = _retired(made, secret, why)
@@ -142,6 +144,22 @@ def _doubt(rows: Sequence[Row], there: LedgerHome, nothing_since: bool) -> str |
     if nothing_since or (outside is not None and outside.seen() == (count, rows[-1][2])):
         return None
     return f"restored from a backup of {count:,} entries, and nobody knows what was answered since"
+
+
+def _require_lost(there: LedgerHome, first: str, *, retired: bool) -> None:
+    """Refuse a second ledger beside its original, or one that takes over the original's witness.
+
+    One that is retired and has no witness harms nobody: so a backup is tried.
+    """
+    if retired and outside_witness(first) is None:
+        return
+    for original in copies_of(there, first):
+        trial = f", or unset {WITNESS} to try the backup: the copy is then retired"
+        advice = trial if retired else ""
+        raise InvalidArgument(
+            f"the ledger {str(original)!r} is the one of this backup, and is here; go on with it. "
+            f"If it is damaged, move all its files away{advice}. Nothing was restored."
+        )
 
 
 def _retired(whole: Addition, secret: bytes, why: str) -> Addition:

@@ -550,7 +550,7 @@ class GitHome:
             name, branch = (whole + ".git", rest) if dot else words.rpartition("/")[::2]
         if not name or not branch or branch.startswith("-") or name.startswith("-"):
             raise InvalidArgument(
-                f"the ledger is {ledger!r}, which names no branch of a remote; write "
+                f"the address is {ledger!r}, which names no branch of a remote; write "
                 "git:REMOTE/BRANCH, such as git:origin/holdfast."
             )
         if name not in here.names:
@@ -688,7 +688,7 @@ def _address(name: str, here: _Remote) -> str:
         )
     if name.startswith("http") and "@" in urlsplit(name).netloc:
         raise InvalidArgument(
-            "the ledger's address holds a user or password, and others can read what is typed "
+            "the address holds a user or password, and others can read what is typed "
             "here; leave it out, and let git know it (a credential helper)."
         )
     return name

@@ -33,6 +33,7 @@ from holdfast.ledger.store import home_of
 __all__ = [
     "STATE",
     "Whereabouts",
+    "copies_of",
     "in_reach",
     "index_path",
     "note",
@@ -246,6 +247,13 @@ def in_reach(folder: Path) -> list[LedgerHome]:
     """The ledgers of a folder and of the user's index."""
     near = [*FileHome(folder.resolve() / "x.ledger").neighbours(), *_indexed()]
     return [each for _, each in sorted({str(each): each for each in near}.items())]
+
+
+def copies_of(ledger: LedgerHome, first: str) -> list[LedgerHome]:
+    """Files in reach, but this one, whose first entry has this hash, and which are in use."""
+    near, own = [*ledger.neighbours(), *_indexed()], str(_resolved(ledger))
+    files = {str(each): each for each in near if isinstance(each, FileHome)}
+    return [each for name, each in files.items() if name != own and _begins_with(each, first)]
 
 
 def note_ledger(ledger: LedgerHome, first: str) -> list[LedgerHome]:

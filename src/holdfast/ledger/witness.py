@@ -198,7 +198,10 @@ class _BranchWitness:
 
             refused = unreachable
 
-        return Repository(Home.named(self.address))
+        try:
+            return Repository(Home.named(self.address))
+        except InvalidArgument as error:
+            raise InvalidArgument(f"{WITNESS}: {error}") from None
 
     def __str__(self) -> str:
         return f"{self.address}, {self.first}"
@@ -315,8 +318,9 @@ def _undamaged(place: object, newest: _Newest | None) -> _Newest:
 
 
 def _out_of_reach(place: object, error: object) -> LedgerUnavailable:
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else error
     return LedgerUnavailable(
-        f"the witness {str(place)!r} cannot be used ({error}); see that what {WITNESS} names is "
+        f"the witness {str(place)!r} cannot be used ({reason}); see that what {WITNESS} names is "
         "there and can be written, or unset it. Nothing was shown, and what was recorded is kept: "
         "ask again."
     )
@@ -338,5 +342,5 @@ def require_seen(
     if rows[seq - after - 1][2] != hashed:
         raise LedgerTampered(
             f"entry {seq} of the ledger is not the one that had been written: another history was "
-            f"put in its place. {RESTORE}"
+            f"put in its place, or its backup was restored elsewhere. {RESTORE}"
         )

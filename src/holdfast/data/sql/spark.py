@@ -11,8 +11,10 @@ Arrow, one partition at a time.
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from io import BytesIO
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +26,7 @@ from holdfast.data.sample import BATCH_ROWS, reading, sources
 from holdfast.data.sql.language import Dialect
 from holdfast.data.sql.spark_watch import EPOCH, Watch, WatchedTable, asking_spark
 from holdfast.data.sql.sql_sample import Selection, SqlSample
-from holdfast.errors import InvalidArgument
+from holdfast.errors import HoldfastError, InvalidArgument
 from holdfast.question.expression import ColumnType, Expression, Op, ValueKind
 from holdfast.question.row import RowValue, condition_row
 
@@ -297,7 +299,7 @@ def bins_of(table: pl.DataFrame, value: int, bins: int) -> tuple[NDArray[np.int6
 # The words of a Spark table's rows, summed where the rows are.
 #
 # A fingerprint is made of sums, so that each worker adds up the words of its own rows, and only
-# the sums travel. It takes a Python with Holdfast to compute them; where workers have none, or
+# the sums travel. It takes a Python with Holdfast to compute them; where a worker has none, or
 # one that makes other words, the rows come to this machine instead.
 
 
@@ -308,60 +310,61 @@ _SUMS = "rows bigint, words array<bigint>, parts array<bigint>"
 def summed_words(
     rows: DataFrame, types: Mapping[str, ColumnType], names: Mapping[str, str], watch: Watch
 ) -> WordSums | None:
-    """The sums over all rows, whose columns go by these names; None if workers cannot tell."""
-    if not _make_the_same(rows.sparkSession):
+    """The sums over all rows, whose columns go by these names; None if a worker cannot tell."""
+    kinds = {name: str(kind) for name, kind in types.items()}
+    summing = _summing(kinds, dict(names), watch.hashes, *_example())
+    try:
+        with asking_spark():
+            partitions = rows.mapInArrow(summing, _SUMS).collect()
+    except HoldfastError:
+        raise
+    except Exception:  # whatever a worker ends with that has no Holdfast, no Arrow or no Python
         return None
-    total, parts = _summed(rows, types, names, watch.hashes)
+    total, parts = WordSums(), [0] * len(watch.parts)
+    for row_count, words, of_partition in partitions:
+        total = added_words(total, WordSums(row_count, *(word % 2**64 for word in words)))
+        parts = [a + b for a, b in zip(parts, of_partition, strict=True)]
     watch.require(total.rows, parts)
     return total
 
 
-def _make_the_same(session: SparkSession) -> bool:
-    """Whether the workers' Holdfast makes the same words of a row as that of this process."""
+def _example() -> tuple[bytes, tuple[int, int]]:
+    """A row of every kind as a stream of Arrow, and the words that this process makes of it."""
     import polars as pl
 
     far = pl.Series([_FAR], dtype=pl.Int32).cast(pl.Date)
     frame = pl.DataFrame({"date": far, "number": [math.nan], "text": ["é"], "whole": [-1]})
     types = {name: column_type(dtype) for name, dtype in frame.schema.items()}
-    names = {name: name for name in types}
-    values = f"DATE_FROM_UNIX_DATE({_FAR})", "DOUBLE('NaN')", "'é'", "-1L"
-    row = session.range(1, numPartitions=1).selectExpr(
-        *(f"{value} AS {name}" for value, name in zip(values, names, strict=True))
-    )
-    try:
-        sums, _ = _summed(row, types, names, [])
-    except Exception:  # whatever a worker ends with that has no Holdfast, no Arrow or no Python
-        return False
-    return sums == words_of_frame(frame, types)
-
-
-def _summed(
-    rows: DataFrame, types: Mapping[str, ColumnType], names: Mapping[str, str], hashes: list[str]
-) -> tuple[WordSums, list[int]]:
-    """The sums of words, and of the parts of hashes."""
-    kinds = {name: str(kind) for name, kind in types.items()}
-    with asking_spark():
-        partitions = rows.mapInArrow(_summing(kinds, dict(names), hashes), _SUMS).collect()
-    total, parts = WordSums(), [0] * (2 * len(hashes))
-    for row_count, words, of_partition in partitions:
-        total = added_words(total, WordSums(row_count, *(word % 2**64 for word in words)))
-        parts = [a + b for a, b in zip(parts, of_partition, strict=True)]
-    return total, parts
+    stream, made = BytesIO(), words_of_frame(frame, types)
+    frame.write_ipc_stream(stream, compat_level=pl.CompatLevel.oldest())
+    return stream.getvalue(), (made.first, made.second)
 
 
 def _summing(
-    kinds: Mapping[str, str], names: Mapping[str, str], hashes: list[str]
+    kinds: Mapping[str, str],
+    names: Mapping[str, str],
+    hashes: list[str],
+    example: bytes,
+    wanted: tuple[int, int],
 ) -> Callable[[Iterator[Any]], Iterator[Any]]:
-    """What a worker does with the rows of a partition; it is sent there as it is."""
+    """What a worker does with the rows of a partition; it is sent there as it is.
+
+    It fails unless that worker's Holdfast makes the wanted words of the example.
+    """
 
     def summed(batches: Iterator[Any]) -> Iterator[Any]:
         import polars as pl
         import pyarrow as pa
 
         from holdfast.data.fingerprint import WordSums, added_words, words_of_frame
+        from holdfast.data.plain import column_type
         from holdfast.data.sql.spark_watch import parts_of_hashes
         from holdfast.question.expression import ColumnType
 
+        row = pl.DataFrame(pa.ipc.open_stream(example).read_all())
+        made = words_of_frame(row, {name: column_type(kind) for name, kind in row.schema.items()})
+        if (made.first, made.second) != wanted:
+            raise RuntimeError("this Holdfast makes other words of a row")
         types = {name: ColumnType(kind) for name, kind in kinds.items()}
         total, parts = WordSums(), [0] * (2 * len(hashes))
         for batch in batches:
@@ -392,6 +395,13 @@ _IN_CALENDAR = {
 }
 
 
+_THROUGH_HERE = (
+    "Not every worker of Spark has this version of Holdfast in its Python, so all rows come "
+    "through this machine once, to be recognised at later openings; install holdfast for the "
+    "workers, and only sums will."
+)
+
+
 class SparkSample(SqlSample):
     """The rows of a DataFrame, and what was joined to them by their key."""
 
@@ -413,7 +423,10 @@ class SparkSample(SqlSample):
         """The sums of a fingerprint, by the workers; None where they cannot make them."""
         with reading(), asking_spark():
             table, watch = self._rows(list(self._types))
-            return summed_words(table, self._types, self._names, watch)
+            total = summed_words(table, self._types, self._names, watch)
+        if total is None:
+            warnings.warn(_THROUGH_HERE, stacklevel=2)
+        return total
 
     def value_counts(self, columns: Sequence[str]) -> pl.DataFrame:
         """Each combination v0, v1, ... of values once, and how many rows have it."""
