@@ -137,6 +137,33 @@ def test_values_that_were_declared_are_not_taken_for_all(holdout: Holdout) -> No
     assert implied.interval.high - implied.interval.low > 15
 
 
+def test_rows_of_no_known_group_are_part_of_the_whole(tmp_path: Path) -> None:
+    """In half of the rows nobody knows h, and there x is 100: of the others, half are in a."""
+    frame = pl.DataFrame(
+        {"x": [0.0, 10.0, 100.0, 100.0] * 1_000, "h": ["a", "b", None, None] * 1_000}
+    )
+    schema = {"x": (0.0, 100.0), "h": {"values": ["a", "b"]}}
+    with opened(tmp_path, frame, described="exact", schema=schema, tolerance=0.1) as made:
+        for name in "ab":
+            made.ask(f"avg(x) where h = '{name}'")
+            made.ask(f"avg(h = '{name}')")
+        assert desk_of(made).implied(bind("avg(x)", desk_of(made).table)) is None
+        whole = made.ask("avg(x)")
+        assert (whole.recorded.known, whole.recorded.contradict) == ((), False)
+        assert 52.5 in whole.interval
+        for name in "ab":
+            made.ask(f"avg(coalesce(h = '{name}', false))")
+        desk = desk_of(made)
+        groups = Implications(desk.ground, lambda: desk.table)
+        looks = [look for look in desk.transcript.answers if look.question != whole.question]
+        implied = groups.of(bind("avg(x)", desk.table), NamedLooks(looks))
+        assert implied is not None  # half of the rows may be anywhere in the range
+        assert implied.interval is not None
+        assert 52.5 in implied.interval
+        assert implied.interval.high < 65
+    assert is_sound(tmp_path)
+
+
 def test_a_share_among_the_late_follows_from_groups_among_the_late(holdout: Holdout) -> None:
     for question in (
         "avg(x > 50) where far and late",
@@ -332,6 +359,18 @@ def test_these_rows_and_the_population_say_nothing_of_each_other(small: Holdout)
     keyed = Implications(desk.ground, lambda: desk.table, lambda columns: "x" in columns)
     assert plain.of(both, desk.transcript) is not None
     assert keyed.of(both, desk.transcript) is None
+
+
+def test_no_chain_from_the_population_leads_over_these_rows(holdout: Holdout) -> None:
+    """late > (x > 50) > far, where x has values that were made for these rows' keys."""
+    for question in ("difference(late, x > 50)", "difference(x > 50, far)"):
+        holdout.ask(question)
+    desk = desk_of(holdout)
+    ends = bind("difference(late, far)", desk.table)
+    plain = Implications(desk.ground, lambda: desk.table)
+    keyed = Implications(desk.ground, lambda: desk.table, lambda columns: "x" in columns)
+    assert plain.of(ends, desk.transcript) is not None
+    assert keyed.of(ends, desk.transcript) is None
 
 
 # Sessions about one value: what is kept between questions is what every look says, read plainly.

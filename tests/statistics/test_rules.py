@@ -18,7 +18,14 @@ from holdfast.errors import InvalidArgument
 from holdfast.mechanisms.described import recorded_rule, rule_from
 from holdfast.question.row import GRID, GRID_ERROR
 from holdfast.statistics.grid_rules import Gridded
-from holdfast.statistics.mean_events import AlikeGroupMean, AlikeMean, ranks_in_order
+from holdfast.statistics.mean_events import (
+    AlikeGroupMean,
+    AlikeMean,
+    GroupShare,
+    Overlap,
+    Share,
+    ranks_in_order,
+)
 from holdfast.statistics.mean_rules import Contrast, GroupMeanRule, MeanRule, PairedRule, StepWindow
 from holdfast.statistics.rounded_rules import (
     RoundedContrast,
@@ -33,7 +40,6 @@ from holdfast.statistics.rule import (
     Rule,
     register_rule,
 )
-from holdfast.statistics.share_rules import GroupShare, Overlap, Share
 from holdfast.theory.base.concentration import BoundedMean
 from holdfast.theory.base.intervals import Interval, clopper_pearson
 from holdfast.theory.direct.bounded_mean import (
@@ -98,7 +104,8 @@ def test_every_recorded_rule_is_registered_by_whoever_reads_a_ledger() -> None:
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == (
-        "concentrated group mean/1,concentrated mean/1,contained mean/1,contrast/1,grid/1,"
+        "concentrated group mean/1,concentrated group variance/1,concentrated mean/1,"
+        "contained mean/1,contrast/1,grid/1,"
         "group mean/1,group mean/2,group share/1,log grid/1,mean/1,mean/2,overlap/1,paired/1,"
         "rounded contrast/1,rounded group mean/1,rounded mean/1,rounded overlap/1,"
         "share contrast/1,share/1,unit grid/1"

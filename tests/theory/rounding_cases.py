@@ -29,9 +29,12 @@ from holdfast.theory.base.dependence import PooledUnits
 from holdfast.theory.base.gamma import CatoniMean, MedianOfMeans, PolynomialTail, SubWeibull
 from holdfast.theory.base.intervals import (
     Interval,
+    cdf_band_lower,
     clopper_pearson_upper,
     kl_upper,
     log_binomial_cdf,
+    quantile_ranks,
+    threshold_interval,
     two_sided_unlike_level,
 )
 from holdfast.theory.base.safeside import largest_true, smallest_true
@@ -39,16 +42,13 @@ from holdfast.theory.base.theorem import registry
 from holdfast.theory.base.unbounded import (
     GroupOfRows,
     InUnits,
+    SpreadOfRows,
+    UnboundedMean,
     UnboundedUnits,
     Windowed,
 )
 from holdfast.theory.direct.bounded_mean import bet_excess, bet_interval, half_each_interval
 from holdfast.theory.direct.losses import moment_interval, r2_interval, root_interval
-from holdfast.theory.direct.order_statistics import (
-    cdf_band_lower,
-    quantile_ranks,
-    threshold_interval,
-)
 from holdfast.theory.direct.paired import exact_paired_lower
 from holdfast.theory.direct.spread import covariance_by_bets, std_by_bets
 from holdfast.theory.direct.symbols import GridSymbol, StepSymbol, grid_answer, step_interval
@@ -151,7 +151,7 @@ EITHER = {
     ("theory/direct/paired.py", "log_binomial_cdf(n, n - most - 1, math.nextafter("): (
         "a mass of e^-25 of the level, counted in full"
     ),
-    ("theory/direct/order_statistics.py", "above = cdf_band_lower("): _SEARCHED,
+    ("theory/base/intervals.py", "above = cdf_band_lower("): _SEARCHED,
     ("theory/transfer/median_width.py", "return MedianNoiseDesign(D, a, C, math.inf, 0.0,"): (
         "beyond the range: nothing is said"
     ),
@@ -205,6 +205,7 @@ def more_cases() -> Iterator[Case]:
         Windowed(SubGaussian(0.1), 1000, -20.0),
         PooledUnits(9, 5, 2, 0.5, 0.2),
         GroupOfRows(1000, 0.4, 0.8, 3.0, 2, -1.5),
+        SpreadOfRows(UnboundedMean(1000, 2.11, 16.0), UnboundedMean(1000, 1.0)),
     )
     for tail in tails:
         for radius in (0.1, 0.6, 1.2, 5.0, 8.0):

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import SaysNothing
 from holdfast.ledger.entries import verdict_of
-from holdfast.ledger.limits import plain_interval
 from holdfast.mechanisms.described import DESCRIBED
+from holdfast.mechanisms.mechanism import plain_interval
 from holdfast.statistics.description import method_of, truth_of
 from holdfast.wording import adjusted_text, among_rows, nth_candidate
 
@@ -241,13 +241,17 @@ class Answer(float):
         if not declared:
             return terms.assumption
         assumption = f"{terms.assumption}, the concentration that the question declares"
+        if terms.alike:
+            return assumption
+        if recorded.question.startswith(("std(", "variance(")):
+            return f"{assumption} of a row drawn from all rows"
         tails = [(each.profile or {}).get("gamma", "") for each in declared]
         windows = [
             1.5 * each.range.high
             for each, tail in zip(declared, tails, strict=True)
             if recorded.request.unbounded and (each.rule is not None or '"windowed"' in tail)
         ]
-        if not windows or terms.alike:
+        if not windows:
             return assumption
         if any('"group of rows"' in tail for tail in tails):
             assumption += " of a row drawn from all rows"

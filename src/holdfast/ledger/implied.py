@@ -27,7 +27,6 @@ from holdfast.data.sampling import Independent
 from holdfast.errors import HoldfastError
 from holdfast.ledger.composites import Followed, restated
 from holdfast.ledger.entries import Recorded
-from holdfast.ledger.limits import CLOSE
 from holdfast.ledger.subjects import (
     ShareAbove,
     SharesAbove,
@@ -46,11 +45,19 @@ from holdfast.ledger.subjects import (
     value_about,
 )
 from holdfast.ledger.transcript import Transcript
+from holdfast.mechanisms.mechanism import CLOSE
 from holdfast.question import build
 from holdfast.question.expression import Expression, Op, text_of
 from holdfast.question.row import RowValue, row_value
 from holdfast.statistics.bind import asked_again
-from holdfast.statistics.derived import Difference, Joined, Paired, Total, as_counted
+from holdfast.statistics.derived import (
+    Difference,
+    Joined,
+    Paired,
+    Total,
+    as_counted,
+    counted_condition,
+)
 from holdfast.statistics.description import DescribedQuestion, described, event_text, truth_of
 from holdfast.statistics.entry import Bound, Table
 from holdfast.statistics.mean import Mean, expression_of
@@ -302,7 +309,7 @@ class Implications:
             sources.append(_apart(*(self._part(side, released) for side in sides)))
         pair = _pair(question)
         if chained and pair is not None:
-            sources.append(_chain(pair[0].text, pair[1].text, self._edges(released)))
+            sources.append(_chain(pair[0].text, pair[1].text, self._edges(question, released)))
         sources += self._junctions(question, released)
         sources += self._thresholds(question, released)
         sources += self._wholes(question, released)
@@ -411,7 +418,8 @@ class Implications:
         boxes: list[tuple[Interval, Interval]] = []
         looks: list[int] = []
         for condition, sources in groups:
-            share = mean_of(condition, inside)
+            # Of all rows: where the condition is unknown, a row is in no group.
+            share = mean_of(counted_condition(condition), inside)
             if not self._are_alike(question, [share, mean_of(expression_of(value), condition)]):
                 return None
             of_share, of_mean = self._part(share, released), _meet(sources)
@@ -437,8 +445,11 @@ class Implications:
                 self._read[text] = None
         return self._read[text]
 
-    def _edges(self, released: ReleasedLooks) -> list[_Edge]:
-        """The released differences of means of all rows, by the texts of their values."""
+    def _edges(self, around: Bound, released: ReleasedLooks) -> list[_Edge]:
+        """The released differences of means of all rows, by the texts of their values.
+
+        Between two values of the population no value stands that was made for these rows' keys.
+        """
         edges = []
         for look in released.answers:
             if look.status != "shown" and not look.question.startswith(_DIFFERENCE):
@@ -447,7 +458,7 @@ class Implications:
             pair = None if question is None else _pair(question)
             if source is None or question is None or pair is None:
                 continue
-            if look.question in _texts(question):
+            if look.question in _texts(question) and self._are_alike(around, [question]):
                 edges.append(_Edge(pair[0].text, pair[1].text, source))
         return edges
 

@@ -64,9 +64,11 @@ __all__ = [
     "difference",
     "distribution",
     "effect",
+    "has_range",
     "histogram",
     "mean",
     "of_pairs",
+    "open_mean",
     "proportion",
     "sum",
 ]
@@ -231,11 +233,11 @@ _AnySide: TypeAlias = Average | Conditional | _OpenMean
 def _bind_average(call: Call, table: Table) -> _AnySide:
     (what,) = call.arguments
     if call.scale is not None:
-        return _bind_concentrated(call, call.scale, table)
+        return open_mean(call, call.scale, table)
     declared = table.scale(what) if call.bounds is None and call.variance is None else None
-    open_group = declared is not None and not _has_range(what, table)
+    open_group = declared is not None and not has_range(what, table)
     if declared is not None and (call.where is None or open_group):
-        return _bind_concentrated(call, declared, table)
+        return open_mean(call, declared, table)
     value = table.value(what, call.bounds)
     where = table.where(call.where)
     if call.variance is None:
@@ -246,11 +248,12 @@ def _bind_average(call: Call, table: Table) -> _AnySide:
     return Mean(value, require.non_negative("variance", call.variance))
 
 
-def _has_range(what: Any, table: Table) -> bool:
+def has_range(what: Any, table: Table) -> bool:
+    """Whether a value is in a range, declared or by what it is."""
     return range_of(table.expression(what, bounded=True)).finite
 
 
-def _bind_concentrated(call: Call, scale: Scale, table: Table) -> _AnySide:
+def open_mean(call: Call, scale: Scale, table: Table) -> _AnySide:
     """The mean of a number of which a scale is declared, for the question or for its column.
 
     Where it also has a range, the narrower radius is used. For every sampling and level Hoeffding's
@@ -359,7 +362,7 @@ def _number_between(first: What, second: What, table: Table) -> Expression | Non
     if one.kind is not ValueKind.NUMBER or other.kind is not ValueKind.NUMBER:
         return None
     between = build.arithmetic(Op.SUBTRACT, one, other)
-    return None if table.scale(between) is None or _has_range(between, table) else between
+    return None if table.scale(between) is None or has_range(between, table) else between
 
 
 def _open_difference(first: _AnySide, second: _AnySide, table: Table) -> OpenDifference | _OpenMean:
@@ -370,7 +373,7 @@ def _open_difference(first: _AnySide, second: _AnySide, table: Table) -> OpenDif
     between = build.arithmetic(Op.SUBTRACT, one.expression, other.expression)
     where, share = (getattr(first, name, None) for name in ("condition", "share"))
     scale = scale_between(one.scale, other.scale)
-    found = _bind_concentrated(Call("avg", (between,), where, share=share), scale, table)
+    found = open_mean(Call("avg", (between,), where, share=share), scale, table)
     return found if isinstance(found, _OpenMean) else OpenDifference(first, second)
 
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from holdfast import require
 from holdfast.did_you_mean import STATISTICS_ELSEWHERE, did_you_mean
-from holdfast.errors import HoldfastError, InvalidArgument, InvalidQuestion
+from holdfast.errors import HoldfastError, InvalidArgument, InvalidQuestion, NotDescribed
 from holdfast.question.columns import Schema
 from holdfast.question.declaring import Scale, bounds_pair
 from holdfast.question.expression import ColumnType, Expression
@@ -23,7 +23,9 @@ from holdfast.question.parse import CallText, read_call, require_likely
 from holdfast.question.row import RowValue
 from holdfast.statistics import call as statistics
 from holdfast.statistics.averages import MEANS
+from holdfast.statistics.derived import described_parts, is_derived
 from holdfast.statistics.entry import (
+    NO_TEXT,
     Better,
     Bound,
     Bounds,
@@ -31,15 +33,21 @@ from holdfast.statistics.entry import (
     Call,
     Table,
     TableCall,
+    Use,
     grouped,
     number_of,
     pair_of,
 )
 from holdfast.statistics.mean import Mean
 from holdfast.statistics.quantile import usual_step
-from holdfast.statistics.registry import STATISTICS
+from holdfast.statistics.registry import DESCRIPTIONS, STATISTICS
 from holdfast.statistics.robust import CatoniEstimate
-from holdfast.statistics.statistic import ConcentratedGroupMean, ConcentratedMean, Statistic
+from holdfast.statistics.statistic import (
+    ConcentratedGroupMean,
+    ConcentratedMean,
+    ConcentratedVariance,
+    Statistic,
+)
 from holdfast.statistics.vectors import VECTOR
 from holdfast.statistics.whole import Auc, TableFunction
 from holdfast.theory.base.gamma import gamma_from_text
@@ -57,6 +65,7 @@ __all__ = [
     "bind",
     "is_named",
     "named_call",
+    "parts_of",
     "question_of",
     "read_again",
     "read_question",
@@ -162,21 +171,25 @@ def named_call(call_text: CallText) -> Call:
     if declared is not None and len(arguments) > 1:
         variance = number_of("variance", declared[1])
         return Call(name, arguments[:-1], call_text.where, variance=variance)
-    if name == "avg" and any(map(_SCALE.fullmatch, arguments[1:])):
-        scale, share = _scale(arguments[1:])
+    if name in _SCALED and any(map(_SCALE.fullmatch, arguments[1:])):
+        scale, share = _scale(name, arguments[1:])
         return Call(name, arguments[:1], call_text.where, scale=scale, share=share)
     return Call(name, arguments, call_text.where)
 
 
-def _scale(texts: Sequence[str]) -> tuple[Scale, float | None]:
-    """What stands after the value of a mean: sigma = 0.4, sigma = 0.4, b = 0.1, share >= 0.2."""
+_SCALED = ("avg", "std", "variance")  # of a number without a range, by its scale
+
+
+def _scale(name: str, texts: Sequence[str]) -> tuple[Scale, float | None]:
+    """What stands after the value: sigma = 0.4, sigma = 0.4, b = 0.1, share >= 0.2."""
     named = [match for each in texts if (match := _SCALE.fullmatch(each))]
     numbers = {match[1].lower(): number_of(match[1], match[2]) for match in named}
     signs = all((">" in match[0]) == (match[1].lower() == "share") for match in named)
     if len(numbers) < len(texts) or "sigma" not in numbers or not signs:
         raise InvalidQuestion(
-            f"After the value of a mean stands {', '.join(texts)[:60]!r}; there may be sigma = "
-            "0.4, sigma = 0.4, b = 0.1, of a group also share >= 0.2, or variance <= 0.2."
+            f"After the value of a {'mean' if name == 'avg' else name} stands "
+            f"{', '.join(texts)[:60]!r}; there may be sigma = 0.4, of a group also share >= 0.2, "
+            "and of a mean sigma = 0.4, b = 0.1, or variance <= 0.2."
         )
     share = numbers.pop("share", None)
     try:
@@ -371,7 +384,7 @@ class _Gone:
 def is_named(statistic: Statistic) -> bool:
     """Whether it is a function of Python: known by its name, whatever it does."""
     source = statistic.row and statistic.row.source
-    texts = Auc | CatoniEstimate | ConcentratedMean | ConcentratedGroupMean
+    texts = Auc | CatoniEstimate | ConcentratedMean | ConcentratedGroupMean | ConcentratedVariance
     by_text = isinstance(statistic, texts)
     return not by_text and not isinstance(source, Expression) and not hasattr(source, "part")
 
@@ -460,3 +473,21 @@ def _by_python(source: str, otherwise: InvalidQuestion) -> Statistic:
 
 def _gone(_: pl.DataFrame) -> float:
     raise InvalidQuestion("Only the text of the function is left.")
+
+
+# What a question is made of, by the registry.
+
+
+def parts_of(question: Bound) -> tuple[Use, ...]:
+    """The parts of a question, and what each is to it: its own events, or those of its parts."""
+    own = DESCRIPTIONS.get(type(question))
+    if own is not None:
+        return tuple(own.uses(question))
+    if is_derived(question):
+        return tuple(_plain(described_parts(question)))
+    raise NotDescribed(NO_TEXT)
+
+
+def _plain(statistics: Iterable[Bound]) -> list[Use]:
+    """What answers each of several statistics."""
+    return [use for each in statistics for use in parts_of(each) if use.role == "plain"]

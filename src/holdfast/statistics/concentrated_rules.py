@@ -1,4 +1,4 @@
-"""Means without a range as they are described, by the concentration that is declared for them.
+"""Means and variances without a range as they are described, by their declared concentration.
 
 The radius of a mean is public, so all that crosses the door is the value on a grid of it: 512 cells
 of the radius, or where answers are rounded 2, of which the described event leaves 5 symbols. That
@@ -8,7 +8,7 @@ of a group of alike rows is public once its size is told, which is a symbol befo
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar
 
@@ -26,17 +26,33 @@ from holdfast.statistics.rule import (
     group_of_rows,
     register_rule,
 )
-from holdfast.statistics.statistic import ConcentratedGroupMean, ConcentratedMean
+from holdfast.statistics.statistic import (
+    SPREAD_ERROR,
+    SPREAD_LOG_ROW,
+    ConcentratedGroupMean,
+    ConcentratedMean,
+    ConcentratedVariance,
+    spread_of,
+)
+from holdfast.theory.base.concentration import Concentration
 from holdfast.theory.base.intervals import Interval, clopper_pearson
 from holdfast.theory.base.safeside import float_above, float_below, round_up
-from holdfast.theory.base.unbounded import UnboundedMean, Windowed, scale_in_group
+from holdfast.theory.base.unbounded import (
+    SpreadOfRows,
+    UnboundedMean,
+    Windowed,
+    scale_in_group,
+    square_scale,
+)
 from holdfast.theory.length.levels import grid_symbols
 
 __all__ = [
     "ConcentratedGroupRule",
+    "ConcentratedGroupSpread",
     "ConcentratedRule",
     "concentrated_group_look",
     "concentrated_look",
+    "concentrated_spread_look",
 ]
 
 _EXACT, _ROUNDED = 512, 2  # cells in a radius
@@ -124,9 +140,14 @@ class ConcentratedGroupRule:
         share = clopper_pearson(self.rows, size, self.log_sizes[-1]).low if size else 0.0
         if share <= _NO_SHARE:
             return None
-        group = UnboundedMean(size, scale_in_group(self.sigma, share), self.b)
-        radius = round_up(Windowed(group, self.rows, self.log_row).radius(self.log_p) + self.error)
+        tail, error = self._tail_and_error(size, scale_in_group(self.sigma, share))
+        read = Windowed(tail, self.rows, self.log_row)
+        radius = round_up(read.radius(self.log_p) + error)
         return ConcentratedRule(size, self.log_p, radius, self.cells) if radius < 1.0 else None
+
+    def _tail_and_error(self, size: int, sigma: float) -> tuple[Concentration, float]:
+        """Those of the value of so many rows with this sigma."""
+        return UnboundedMean(size, sigma, self.b), self.error
 
     @property
     def _sizes(self) -> GroupSizes:
@@ -136,13 +157,55 @@ class ConcentratedGroupRule:
 _NO_SHARE = 2.0**-20  # of all rows: of a smaller group nothing is said
 
 
+@register_rule
+@dataclass(frozen=True, slots=True)
+class ConcentratedGroupSpread(ConcentratedGroupRule):
+    """The variance of the rows of a group, after their number, in a range that is as far below 0.
+
+    The square of `sigma` is a part of that range, `error` a part of the square of the group's own.
+    """
+
+    name: ClassVar[str] = "concentrated group variance/1"
+    theorems: ClassVar[tuple[str, ...]] = (
+        "SpreadOfRows",
+        "square_scale",
+        "scale_in_group",
+        "clopper_pearson",
+    )
+
+    def decode(self, symbols: Symbols) -> Told:
+        # Written out: super() does not know a class with slots.
+        told = ConcentratedGroupRule.decode(self, symbols)
+        value = None if told.value is None else max(_NOTHING, told.value)
+        low, high = told.interval
+        return replace(told, value=value, interval=Interval(max(_NOTHING, low), high))
+
+    def _tail_and_error(self, size: int, sigma: float) -> tuple[Concentration, float]:
+        squares = UnboundedMean(size, *square_scale(sigma))
+        error = round_up(self.error * sigma**2)
+        return SpreadOfRows(squares, UnboundedMean(size, sigma)), error
+
+
+_NOTHING = 0.5  # no variance, as a part of its range
+
+
 def concentrated_look(
-    mean: ConcentratedMean | ConcentratedGroupMean, ground: Ground, log_p: float
+    mean: ConcentratedMean | ConcentratedGroupMean | ConcentratedVariance,
+    ground: Ground,
+    log_p: float,
 ) -> Look:
-    """The mean by its declared concentration, read on the grid that is scaled to it."""
+    """A value by its declared concentration, read on the grid that is scaled to it."""
     rows, profile = mean.rows(ground.rows), mean.concentration(ground.rows, ground.sampling)
     radius = min(1.0, round_up(profile.radius(log_p) + mean.error))
     rule = ConcentratedRule(rows, log_p, radius, _ROUNDED if ground.rounded else _EXACT)
+
+    if isinstance(mean, ConcentratedVariance):
+
+        def symbols_read(evidence: Evidence) -> Symbols:
+            read = mean.read(evidence.sample)
+            return rule.encode(Fraction(read.numerator, read.denominator))
+
+        return Look(rule, symbols_read, others=mean.read_values)
 
     def symbols_of(evidence: Evidence) -> Symbols:
         return rule.encode(mean.part_of(evidence.sums[0], rows))
@@ -180,3 +243,27 @@ def concentrated_group_look(
         return rule.encode(size, mean.part_of(total, size))
 
     return Look(rule, symbols_of, sums=mean.summed())
+
+
+def concentrated_spread_look(
+    whole: ConcentratedMean, where: Expression, ground: Ground, log_p: float
+) -> Look | None:
+    """The variance in a group: by design, or of alike rows; None where no theorem has it."""
+    if ground.design.covers(where):
+        group = ground.design.group(where)
+        by_design = ConcentratedVariance(ConcentratedGroupMean(whole, where, group=group))
+        return concentrated_look(by_design, ground, log_p) if group.size else None
+    sizes = group_of_rows(where, ground)
+    if not ground.alike or ground.rounded or sizes is None:
+        return None
+    variance = ConcentratedVariance(ConcentratedGroupMean(whole, where))
+    sigma = round_up(whole.scale.sigma / math.sqrt(variance.high - variance.low))
+    rule = ConcentratedGroupSpread(
+        ground.rows, log_p, sizes.log_sizes, sigma, None, SPREAD_ERROR, SPREAD_LOG_ROW
+    )
+
+    def symbols_of(evidence: Evidence) -> Symbols:
+        size, value = spread_of(evidence.sample, whole, where)
+        return rule.encode(size, variance.part_of(value))
+
+    return Look(rule, symbols_of, others=variance.read_values)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Generator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Decimal
 from typing import ClassVar, Protocol, TypeAlias, TypeGuard, TypeVar, cast
 
@@ -228,7 +228,7 @@ def staged(question: Derived, guess: float | None, *, once: bool = False) -> Pla
     estimates: list[Estimate] = []
     known: dict[str, Interval] = {}
     stages = batches(question, numbers=guess is not None, once=once)
-    if len(stages) == 1 and any(_given_later(part) for part in stages[0]):
+    if len(stages) == 1 and any(map(_sized, stages[0])):
         raise InvalidQuestion(
             f"{question.text} is asked after the share of its group, and this ledger answers once; "
             "say what share the group has at least, as in mean(x, sigma = 0.4, share >= 0.2) where "
@@ -248,11 +248,6 @@ def staged(question: Derived, guess: float | None, *, once: bool = False) -> Pla
         estimates += answers
         known |= {part.text: each.interval for part, each in zip(parts, answers, strict=True)}
     return question.join(estimates)
-
-
-def _given_later(part: Statistic) -> bool:
-    """Whether it rests on an answer before it."""
-    return isinstance(part, ConcentratedGroupMean) and part.share is not None
 
 
 def as_counted(value: RowValue) -> Expression:
@@ -353,6 +348,7 @@ class OpenConditional(Conditional):
     """
 
     theorems: ClassVar[tuple[str, ...]] = ("GroupOfRows",)
+    unbounded: ClassVar[bool] = True
     whole: ConcentratedMean
 
     @property
@@ -367,10 +363,6 @@ class OpenConditional(Conditional):
     def high(self) -> float:
         return self.whole.high
 
-    @property
-    def unbounded(self) -> bool:
-        return True
-
     def unit(self, n: int) -> float:
         """That of the mean of all rows."""
         return self.whole.unit(n)
@@ -382,9 +374,13 @@ class OpenConditional(Conditional):
 
     def join(self, parts: Sequence[Estimate]) -> Joined:
         share, mean = parts
-        if _least_share(share.interval) is None or share.interval == _UNTOLD:
+        if not self.is_told(share):
             return Joined(None, Interval(self.low, self.high))
         return Joined(mean.value, mean.interval)
+
+    def is_told(self, share: Estimate) -> bool:
+        """Whether so much is known of the group's share that something is said of its rows."""
+        return _least_share(share.interval) is not None and share.interval != _UNTOLD
 
     def favourable(self, estimates: Sequence[Estimate | None]) -> list[tuple[float, ...]]:  # noqa: ARG002
         return [(1.0, 0.0)]
@@ -413,14 +409,20 @@ def _least_share(share: Interval) -> float | None:
 
 
 def _given(part: Statistic, known: Mapping[str, Interval]) -> Statistic | None:
-    """A part as the answers before it have it: the mean of a group, by the share it has at least.
+    """A part as the answers before it have it: of a group, by the share it has at least.
 
     None if nothing can be asked of so small a group.
     """
-    if not isinstance(part, ConcentratedGroupMean) or part.share is None:
+    group = _sized(part)
+    if group is None:
         return part
-    share = _least_share(known[_share_of(part.condition).text])
-    return None if share is None else replace(part, share=share)
+    share = _least_share(known[_share_of(group).text])
+    return None if share is None else part.of_share(share)  # type: ignore[attr-defined]
+
+
+def _sized(part: Statistic) -> Expression | None:
+    """The group whose share has to be answered before the part."""
+    return getattr(part, "sized", None)
 
 
 AnyMean: TypeAlias = Statistic | Conditional  # answered by one symbol, or by two
@@ -524,9 +526,7 @@ class Difference:
 class OpenDifference(Difference):
     """The difference of two means of which one has no range, at least."""
 
-    @property
-    def unbounded(self) -> bool:
-        return True
+    unbounded: ClassVar[bool] = True
 
     def unit(self, n: int) -> float:
         """Those of both means together."""
@@ -656,6 +656,9 @@ class Paired:
     `named` is its text where it has a word of its own.
     """
 
+    low: ClassVar[float] = -1.0
+    high: ClassVar[float] = 1.0
+
     first: RowValue
     second: RowValue
     named: str | None = None
@@ -663,14 +666,6 @@ class Paired:
     @property
     def text(self) -> str:
         return self.named or f"difference({self.first.text}, {self.second.text})"
-
-    @property
-    def low(self) -> float:
-        return -1.0
-
-    @property
-    def high(self) -> float:
-        return 1.0
 
     @property
     def stages(self) -> Stages:

@@ -12,8 +12,10 @@ from typing import ClassVar, overload
 
 from holdfast.errors import InvalidQuestion
 from holdfast.question import build
+from holdfast.question.declaring import Scale
 from holdfast.question.expression import Expression, Op, numeral
 from holdfast.question.row import RowValue, row_value
+from holdfast.statistics.averages import has_range
 from holdfast.statistics.derived import (
     Conditional,
     Estimate,
@@ -46,7 +48,9 @@ from holdfast.statistics.entry import (
 from holdfast.statistics.grid_rules import gridded_rule, relation_look, spread_look
 from holdfast.statistics.mean import Average, Mean, rows_with_value
 from holdfast.statistics.mean_events import rows_among, values_price
+from holdfast.statistics.open_variance import DESCRIBED_VARIANCES, OpenVariance, open_variance
 from holdfast.statistics.rule import Ground, Look, group_of_rows
+from holdfast.statistics.statistic import ConcentratedVariance
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.propagation import (
     correlation_interval,
@@ -116,6 +120,7 @@ class Variance:
     """The variance of a value, from its mean and its mean square; or the root of it."""
 
     theorems: ClassVar[tuple[str, ...]] = ("variance_interval", "std_interval")
+    low: ClassVar[float] = 0.0
     value: RowValue
     mean: Average | Conditional
     square: Average | Conditional
@@ -124,10 +129,6 @@ class Variance:
     @property
     def text(self) -> str:
         return f"{'std' if self.root else 'variance'}({self.value.text}){self.mean.among}"
-
-    @property
-    def low(self) -> float:
-        return 0.0
 
     @property
     def high(self) -> float:
@@ -231,20 +232,14 @@ class Correlation:
     """The covariance over both standard deviations; [-1, 1] where one of them may be 0."""
 
     theorems: ClassVar[tuple[str, ...]] = ("correlation_interval",)
+    low: ClassVar[float] = -1.0
+    high: ClassVar[float] = 1.0
     covariance: Covariance
     squares: tuple[Average | Conditional, Average | Conditional]
 
     @property
     def text(self) -> str:
         return self.covariance.text.replace("covariance", "correlation", 1)
-
-    @property
-    def low(self) -> float:
-        return -1.0
-
-    @property
-    def high(self) -> float:
-        return 1.0
 
     @property
     def stages(self) -> Stages:
@@ -361,27 +356,52 @@ _STEEPEST = 2.0**20
 
 
 @overload
-def variance(what: What, *, bounds: Bounds = None, where: str | None = None) -> Call: ...
+def variance(
+    what: What, *, bounds: Bounds = None, where: str | None = None, sigma: float | None = None
+) -> Call: ...
 @overload
 def variance(
     what: What, *, bounds: Bounds = None, where: str | None = None, by: By
 ) -> TableCall: ...
 def variance(
-    what: What, *, bounds: Bounds = None, where: str | None = None, by: By | None = None
+    what: What,
+    *,
+    bounds: Bounds = None,
+    where: str | None = None,
+    by: By | None = None,
+    sigma: float | None = None,
 ) -> Call | TableCall:
-    """The variance of a value."""
-    return grouped(Call("variance", (what,), where, pair_of(bounds)), by)
+    """The variance of a value.
+
+    A number without a range is asked for with `sigma`: it is declared to be sub-Gaussian about its
+    expectation with this scale; see docs/unbounded.md.
+    """
+    return grouped(_spread_call("variance", what, where, bounds, sigma), by)
 
 
 @overload
-def std(what: What, *, bounds: Bounds = None, where: str | None = None) -> Call: ...
+def std(
+    what: What, *, bounds: Bounds = None, where: str | None = None, sigma: float | None = None
+) -> Call: ...
 @overload
 def std(what: What, *, bounds: Bounds = None, where: str | None = None, by: By) -> TableCall: ...
 def std(
-    what: What, *, bounds: Bounds = None, where: str | None = None, by: By | None = None
+    what: What,
+    *,
+    bounds: Bounds = None,
+    where: str | None = None,
+    by: By | None = None,
+    sigma: float | None = None,
 ) -> Call | TableCall:
-    """The standard deviation of a value."""
-    return grouped(Call("std", (what,), where, pair_of(bounds)), by)
+    """The standard deviation of a value; of one without a range, with its `sigma`."""
+    return grouped(_spread_call("std", what, where, bounds, sigma), by)
+
+
+def _spread_call(
+    name: str, what: What, where: str | None, bounds: Bounds, sigma: float | None
+) -> Call:
+    scale = None if sigma is None else Scale(sigma)
+    return Call(name, (what,), where, pair_of(bounds), scale=scale)
 
 
 @overload
@@ -415,8 +435,11 @@ def slope(y: What, x: What, *, where: str | None = None, by: By | None = None) -
     return grouped(Call("slope", (y, x), where), by)
 
 
-def _bind_variance(call: Call, table: Table) -> Variance:
+def _bind_variance(call: Call, table: Table) -> Variance | ConcentratedVariance | OpenVariance:
     (argument,) = call.arguments
+    declared = table.scale(argument) if call.bounds is None else None
+    if call.scale is not None or (declared is not None and not has_range(argument, table)):
+        return open_variance(call, call.scale or declared, table)
     value = table.value(argument, call.bounds)
     where = table.where(call.where)
     mean, square = (table.average(each, where) for each in (value, square_of(value)))
@@ -488,7 +511,10 @@ def _relation_look(question: Covariance | Correlation, part: Part, ground: Groun
     return relation_look(values, group, part.form, rule)
 
 
-_SPREAD = (Description(Variance, _spread_uses, _spread_look),)
+_SPREAD = (
+    Description(Variance, _spread_uses, _spread_look),
+    *DESCRIBED_VARIANCES,
+)
 _SPREAD_PRICES = {"spread": EventPrice(lambda words, part: words.value(part.trees[0]))}
 _RELATION_PRICES = {"relation": EventPrice(values_price)}
 _RELATION = (

@@ -6,10 +6,11 @@ correlation, quantiles, differences of groups) is derived from the answers to se
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from holdfast.data.design import Group
 from holdfast.data.sample import Sample
@@ -17,29 +18,37 @@ from holdfast.data.sampling import Sampling
 from holdfast.errors import InvalidQuestion
 from holdfast.question import build
 from holdfast.question.declaring import Scale
-from holdfast.question.expression import Expression, column_names, numeral, text_of
+from holdfast.question.expression import Expression, Op, column_names, numeral, text_of
 from holdfast.question.row import GRID, GRID_ERROR, RowValue, condition_row, row_value
 from holdfast.theory.base.concentration import Concentration
 from holdfast.theory.base.dependence import PooledUnits
+from holdfast.theory.base.safeside import round_up
 from holdfast.theory.base.unbounded import (
     GroupOfRows,
     InUnits,
     Narrower,
+    SpreadOfRows,
     UnboundedMean,
     Windowed,
+    scale_in_group,
     scaled_tail,
+    square_scale,
 )
 
 __all__ = [
     "ROUNDINGS",
+    "SPREAD_ERROR",
+    "SPREAD_LOG_ROW",
     "ConcentratedGroupMean",
     "ConcentratedMean",
+    "ConcentratedVariance",
     "Measured",
     "Statistic",
     "averaged",
     "columns_of",
     "measure",
     "row_error",
+    "spread_of",
     "summed",
 ]
 
@@ -227,8 +236,8 @@ class ConcentratedMean:
 
     def windowed(self, mean: Concentration, n: int, of: Concentration | None = None) -> InUnits:
         """The tail `of` what is read of rows whose mean of all has this one, as a part of it."""
-        rows = mean.possible_rows if isinstance(mean, PooledUnits) else n
-        return InUnits(Windowed(of or mean, rows, self.log_row), self.high - self.low)
+        tail = Windowed(of or mean, possible_rows(mean, n), self.log_row)
+        return InUnits(tail, self.high - self.low)
 
     def _narrower(self, n: int, sampling: Sampling, width: float) -> Concentration:
         by_range = sampling.profile(n)
@@ -255,6 +264,11 @@ class ConcentratedMean:
         return min(Fraction(1), max(Fraction(0), 2 * part - Fraction(1, 2)))
 
 
+def possible_rows(mean: Concentration, n: int) -> int:
+    """A number of rows for a union bound over all there may be, given the tail of their mean."""
+    return mean.possible_rows if isinstance(mean, PooledUnits) else n
+
+
 @dataclass(frozen=True, slots=True)
 class ConcentratedGroupMean:
     """The average of a number in a group of rows; a scale is declared of the number in all rows.
@@ -262,6 +276,9 @@ class ConcentratedGroupMean:
     Of the group it is known that it has a `share` of all rows, or more; or `group`, by design, its
     size.
     """
+
+    unbounded: ClassVar[bool] = True
+    row: ClassVar[RowValue | None] = None
 
     whole: ConcentratedMean
     condition: Expression
@@ -288,14 +305,6 @@ class ConcentratedGroupMean:
         return self.whole.high
 
     @property
-    def unbounded(self) -> bool:
-        return True
-
-    @property
-    def row(self) -> RowValue | None:
-        return None
-
-    @property
     def columns(self) -> tuple[str, ...]:
         """The columns it reads."""
         return tuple(sorted({*self.whole.columns, *column_names(self.condition)}))
@@ -313,22 +322,36 @@ class ConcentratedGroupMean:
 
     def concentration(self, n: int, sampling: Sampling) -> Concentration:
         scale = self.whole.scale
+        tail = self.tail(n, sampling, scale)
         if self.group is not None:
-            size = self.group.size
-            own = sampling.unbounded(size, scale)
+            return self.whole.windowed(tail, self.group.size)
+        return self.whole.windowed(sampling.unbounded(n, scale), n, tail)
+
+    @property
+    def sized(self) -> Expression | None:
+        """The group of which a share is taken for known."""
+        return None if self.share is None else self.condition
+
+    def of_share(self, share: float) -> ConcentratedGroupMean:
+        """The same of a group that is known to have this share."""
+        return replace(self, share=share)
+
+    def tail(self, n: int, sampling: Sampling, scale: Scale) -> Concentration:
+        """The tail of the group's mean, given a scale of all rows."""
+        if self.group is not None:
+            own = sampling.unbounded(self.group.size, scale)
             if isinstance(own, UnboundedMean):
-                return self.whole.windowed(own, size)
+                return own
             raise InvalidQuestion(_NO_GROUP.format(sampling))
-        mean, share = sampling.unbounded(n, scale), self.share or 0.0
-        match mean:
+        match mean := sampling.unbounded(n, scale):
             case UnboundedMean(colours=together):
                 weight = 0.0
             case PooledUnits(largest=together):
                 weight = mean.log_weight
             case _:
                 raise InvalidQuestion(_NO_GROUP.format(sampling))
-        group = GroupOfRows(n, share, scale.sigma, scale.b, min(n, together), weight)
-        return self.whole.windowed(mean, n, group)
+        share = self.share or 0.0
+        return GroupOfRows(n, share, scale.sigma, scale.b, min(n, together), weight)
 
     def summed(self) -> tuple[RowValue, RowValue]:
         """What is added up in the group, and the rows of it."""
@@ -348,6 +371,195 @@ class ConcentratedGroupMean:
         return Measured(part.numerator, part.denominator, rows)
 
 
+# Variances of such values: the mean square around the rows' own mean, wherever that is. It is found
+# inside the door, on a grid that reaches far and is coarse, or two; then squares are summed on a
+# fine one around it. A row that deviates by a quarter of that one is counted among the failures.
+
+
+_NEAR, _FAR = (
+    2.0**35,
+    2.0**61,
+)  # scales: beyond the farthest, doubles themselves are 2^8 scales apart
+_WIDE = 2.0**10  # scales from the middle to the end of the fine grid
+# Rows are off by some 2.9e-6 of a scale, and so is the root of their variance at most.
+SPREAD_ERROR = 2.0**-17
+_MOST_SPREAD = 2.0**20  # of all rows' own: that of a group of whose rows nothing is told
+
+
+@dataclass(frozen=True, slots=True)
+class ConcentratedVariance:
+    """The variance of a number without a range, at most the square of the sigma that is declared.
+
+    It is about the rows that the `mean` is about.
+    """
+
+    mean: ConcentratedMean | ConcentratedGroupMean
+
+    @property
+    def whole(self) -> ConcentratedMean:
+        """The mean of all rows."""
+        return self.mean if isinstance(self.mean, ConcentratedMean) else self.mean.whole
+
+    @property
+    def inside(self) -> Expression | None:
+        """The condition of its group."""
+        return None if isinstance(self.mean, ConcentratedMean) else self.mean.condition
+
+    @property
+    def share(self) -> float | None:
+        """What its group is known to have of all rows."""
+        return None if isinstance(self.mean, ConcentratedMean) else self.mean.share
+
+    @property
+    def sized(self) -> Expression | None:
+        """The group of which a share is taken for known."""
+        return None if isinstance(self.mean, ConcentratedMean) else self.mean.sized
+
+    def of_share(self, share: float) -> ConcentratedVariance:
+        """The same of a group that is known to have this share."""
+        mean = self.mean
+        return (
+            self if isinstance(mean, ConcentratedMean) else replace(self, mean=mean.of_share(share))
+        )
+
+    @property
+    def text(self) -> str:
+        return self.mean.text.replace("avg", "variance", 1)
+
+    @property
+    def low(self) -> float:
+        # An end of a grid is open, and 0 is not.
+        return -self.high if self.unbounded else 0.0
+
+    @property
+    def high(self) -> float:
+        return round_up(self._sigma**2) * (_MOST_SPREAD if self.unbounded else 1.0)
+
+    @property
+    def _sigma(self) -> float:
+        """That of its rows, about their own mean."""
+        sigma = self.whole.scale.sigma
+        return sigma if self.share is None else scale_in_group(sigma, self.share)
+
+    @property
+    def unbounded(self) -> bool:
+        """Whether the truth may be above `high`: in a group of which no share is known."""
+        return self.inside is not None and self.share is None
+
+    @property
+    def row(self) -> RowValue | None:
+        return None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns it reads."""
+        return self.mean.columns
+
+    @property
+    def error(self) -> float:
+        return SPREAD_ERROR * self._part
+
+    @property
+    def _part(self) -> float:
+        """The square of sigma as a part of the range."""
+        return 1.0 / (2 * _MOST_SPREAD) if self.unbounded else 1.0
+
+    def rows(self, n: int) -> int:
+        return self.mean.rows(n)
+
+    def unit(self, n: int) -> float:  # noqa: ARG002 - it is about rows, however many
+        """Twice the scale of squares, by which it is as wide as a mean."""
+        share = 1.0 if self.share is None else self.share
+        return 2 * square_scale(1.0)[0] / math.sqrt(share) * self._part
+
+    def concentration(self, n: int, sampling: Sampling) -> Concentration:
+        squares, b = square_scale(self._sigma)
+        if self.share is not None:  # it is the group's own, and is not to be divided by its share
+            squares = round_up(squares * math.sqrt(self.share))
+        of_mean, of_squares = (
+            self._tail(n, sampling, scale) for scale in (self.whole.scale, Scale(squares, b))
+        )
+        all_rows = possible_rows(sampling.unbounded(n, self.whole.scale), n)
+        tail = Windowed(SpreadOfRows(of_squares, of_mean), all_rows, SPREAD_LOG_ROW)
+        return InUnits(tail, self.high - self.low)
+
+    def _tail(self, n: int, sampling: Sampling, scale: Scale) -> Concentration:
+        if isinstance(self.mean, ConcentratedGroupMean):
+            return self.mean.tail(n, sampling, scale)
+        tail = sampling.unbounded(n, scale)
+        if isinstance(tail, UnboundedMean | PooledUnits):
+            return tail
+        raise InvalidQuestion(_NO_VARIANCE.format(sampling))
+
+    @property
+    def read_values(self) -> tuple[RowValue, ...]:
+        """What an engine has to compute, wherever the middle is."""
+        return tuple(_spread_values(self.whole, self.inside, 1.0))
+
+    def read(self, sample: Sample) -> Measured:
+        rows, variance = spread_of(sample, self.whole, self.inside)
+        part = self.part_of(variance)
+        return Measured(part.numerator, part.denominator, rows)
+
+    def part_of(self, variance: Fraction) -> Fraction:
+        """A variance as a part of the range."""
+        low, high = Fraction(self.low), Fraction(self.high)
+        return min(Fraction(1), (variance - low) / (high - low))
+
+
+# ln of the probability that a row is a quarter of the fine grid from its expectation.
+SPREAD_LOG_ROW = scaled_tail(1.0, None).log_tail(_WIDE / 4)
+
+
+def spread_of(
+    sample: Sample, whole: ConcentratedMean, inside: Expression | None
+) -> tuple[int, Fraction]:
+    """How many rows a group has, and their variance; inside the door only."""
+    number, sigma = whole.expression, whole.scale.sigma
+    near = _middle(sample, number, 0.0, _NEAR * sigma)
+    if abs(near) >= _NEAR * sigma / 2:
+        far = _middle(sample, number, 0.0, _FAR * sigma)
+        near = _middle(sample, number, far, _NEAR * sigma)
+    (total, squares), *counted = sample.moments(_spread_values(whole, inside, near))
+    rows = counted[0][0] // GRID if counted else sample.n
+    if not rows:
+        return 0, Fraction(0)
+    # Grid units from the middle, where the rows outside the group are: half-way up the grid.
+    half = GRID // 2
+    moved = Fraction(total - sample.n * half, rows)
+    squared = Fraction(squares - 2 * half * total + sample.n * half**2, rows)
+    unit = 2 * Fraction(_WIDE * sigma) / GRID
+    return rows, max(Fraction(0), squared - moved**2) * unit**2
+
+
+def _spread_values(
+    whole: ConcentratedMean, inside: Expression | None, middle: float
+) -> list[RowValue]:
+    """Distances of a group's rows from the middle, and which rows are of the group."""
+    distance = _distance(whole.expression, middle, _WIDE * whole.scale.sigma)
+    if inside is None:
+        return [row_value(distance)]
+    group = build.coalesce([inside, build.FALSE])
+    in_group = build.case([(group, distance)], build.constant(0.0))
+    return [row_value(in_group), condition_row(group)]
+
+
+def _middle(sample: Sample, number: Expression, around: float, reach: float) -> float:
+    """The mean of all rows on a coarse grid that reaches so far."""
+    (total,) = sample.sums([row_value(_distance(number, around, reach))])
+    return around + float((2 * Fraction(total, sample.n * GRID) - 1) * Fraction(reach))
+
+
+def _distance(number: Expression, middle: float, reach: float) -> Expression:
+    """How far a row is from the middle, cut at the reach."""
+    away = build.arithmetic(Op.SUBTRACT, number, build.constant(middle)) if middle else number
+    return build.clip(away, -reach, reach)
+
+
+_NO_VARIANCE = (
+    "No theorem here covers the variance of a column without a range, with {}; give it bounds=, or "
+    "open the ledger with clustered(..., largest=)."
+)
 _NO_GROUP = (
     "No theorem here covers the mean of a group of a column without a range, with {}; give it "
     "bounds=, or open the ledger with clustered(..., largest=)."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -32,12 +33,14 @@ from holdfast.theory.base.unbounded import (
     GroupOfRows,
     InUnits,
     Narrower,
+    SpreadOfRows,
     UnboundedMean,
     UnboundedUnits,
     Windowed,
     difference_scale,
     mean_square_log_p,
     scale_in_group,
+    square_scale,
 )
 from tests.theory.coverage import too_many
 
@@ -48,6 +51,7 @@ LAWS = (
     "MarkovMean",
     "MedianOfMeans",
     "PolynomialTail",
+    "SpreadOfRows",
     "SubWeibull",
     "TailTable",
     "UnboundedMean",
@@ -67,6 +71,7 @@ PROFILES: list[Concentration] = [
     Windowed(SubGaussian(0.1), 400, -2000.0),
     GroupOfRows(400, 0.3, 2.0),
     GroupOfRows(4000, 0.3, 2.0, 3.0, 4, -9.0),
+    SpreadOfRows(UnboundedMean(4000, 8.44, 64.0), UnboundedMean(4000, 2.0)),
     SubWeibull(0.3, 0.5),
     PolynomialTail(6.0, 0.1),
     FALLING,
@@ -363,3 +368,87 @@ def test_the_difference_of_opposite_values_has_all_of_the_scale() -> None:
     assert wide == pytest.approx(3 * reach)
     for t in np.linspace(0.01, 1 / wide, 9):
         assert 1 / (1 - (3 * t) ** 2) <= math.exp(t * t * both * both / 2)  # x + 2 x
+
+
+# Variances: the inequality that their scale rests on, laws that come near it, and exact tails.
+
+
+def test_the_inequality_of_squares_holds_everywhere() -> None:
+    """3z/2 + 3.78 (e^{3z/8} - 1) is never below 512 (e^{z/16} - 1 - z/16), by whole numbers.
+
+    The difference over z is a series of which all terms are positive but that of z. On a piece of
+    1/128 that one is taken at the right end, the others, up to the 12th, at the left.
+    """
+    wide, narrow = Fraction(3, 8), Fraction(1, 16)
+    series = [
+        (Fraction(378, 100) * wide**j - (512 * narrow**j if j > 1 else 0)) / math.factorial(j)
+        for j in range(1, 13)
+    ]
+    series[0] += Fraction(3, 2)
+    assert [j for j, each in enumerate(series) if each < 0] == [1]
+    # All later coefficients are positive too: 6^j is above 512/3.78 for j >= 3.
+    assert 512 / 3.78 < 6**3
+    ends = [Fraction(i, 128) for i in range(60 * 128 + 1)]
+    for left, right in itertools.pairwise(ends):
+        rest = sum(each * left**j for j, each in enumerate(series) if j != 1)
+        assert rest + series[1] * right > 0
+    assert series[2] * 60 > -series[1]  # so beyond 60 the square alone is enough
+    scale = Fraction(211, 100) ** 2
+    assert Fraction(10213, 10000) * (Fraction(378, 100) + Fraction(9, 16)) < scale
+    u = -1 / 16
+    assert (math.exp(-u) - 1 + u) / (u * u / 2) < 1.0213
+
+
+def _rare(height: float) -> float:
+    """The most that +-height may weigh, beside 0, for a value that is sub-Gaussian with 1."""
+    t = np.linspace(1e-3, 12.0, 20_000)
+    with np.errstate(over="ignore"):
+        return float(np.min(np.expm1(t * t / 2) / (np.cosh(t * height) - 1.0)))
+
+
+@pytest.mark.parametrize("height", [1.3, 1.6, 2.0, 2.3, 3.0])
+@pytest.mark.parametrize("log_p", [-3.0, -20.0, -60.0])
+def test_rare_squares_are_covered_and_those_of_a_gaussian_are_not_enough(
+    height: float, log_p: float
+) -> None:
+    """z is height^2 with the greatest weight q, or 0: the mean of n is a binomial share."""
+    n, q = 4_000, _rare(height)
+    assert q * height**2 <= 1.0 + 1e-6
+    radius = UnboundedMean(n, *square_scale(1.0)).radius(log_p)
+
+    def log_off(radius: float) -> float:
+        above, below = (n * (q * height**2 + side * radius) / height**2 for side in (1, -1))
+        logs = stats.binom.logsf(math.ceil(above) - 1, n, q), stats.binom.logcdf(below, n, q)
+        return float(special.logsumexp(logs))
+
+    assert log_off(radius) <= log_p
+    if height == 2.3 and log_p < -3.0:  # which alone takes 1.78
+        assert log_off(radius * math.sqrt(2.0) / 2.11) > log_p
+
+
+@pytest.mark.parametrize("log_p", [-3.0, -12.0, -60.0, -300.0])
+@pytest.mark.parametrize("n", [2_000, 100_000])
+def test_the_variance_of_gaussian_rows_is_covered_at_every_level(n: int, log_p: float) -> None:
+    """n V has a chi-square law with n - 1 degrees of freedom; of many rows .6 is too short."""
+    squares, mean = UnboundedMean(n, *square_scale(1.0)), UnboundedMean(n, 1.0)
+    radius = SpreadOfRows(squares, mean).radius(log_p)
+
+    def log_off(radius: float) -> float:
+        above = stats.chi2.logsf(n * (1.0 + radius), n - 1)
+        below = stats.chi2.logcdf(n * (1.0 - radius), n - 1) if radius < 1.0 else -math.inf
+        return float(special.logsumexp([above, below]))
+
+    assert log_off(radius) <= log_p
+    if n == 100_000 and log_p < -12.0:
+        assert log_off(0.6 * radius) > log_p
+
+
+def test_a_mean_that_is_off_lowers_the_variance_by_its_square() -> None:
+    """Rows that are all alike have no variance: of colours without bound, c^2 is all there is."""
+    n = 400
+    alone = UnboundedMean(n, 1.0, colours=n)  # all rows are one
+    spread = SpreadOfRows(UnboundedMean(n, *square_scale(1.0), n), alone)
+    for log_p in (-2.0, -10.0):
+        assert spread.radius(log_p) >= 1.0 + alone.radius(log_p) ** 2 / 2
+        assert spread.log_tail(spread.radius(log_p)) <= log_p * (1 - 1e-12)
+        assert spread.log_tail(spread.radius(log_p) * 0.99) > log_p

@@ -8,6 +8,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from holdfast.theory.base.concentration import SubGaussian
+from holdfast.theory.base.unbounded import UnboundedMean
 from tests.theory.rows import Domain, Golden
 
 
@@ -19,6 +20,11 @@ def _radius(theorem: str, inputs: dict[str, Any], p: float, expected: float) -> 
     return Golden(theorem, inputs, expected, 1e-12, "mpmath", radius_at(math.log(p)))
 
 
+# 1,000 rows of sigma 0.4: their squares have 2.11 sigma^2 and 16 sigma^2.
+_SPREAD = {
+    "squares": UnboundedMean(1000, 0.3376, 2.56),
+    "mean": UnboundedMean(1000, 0.4),
+}
 GOLDEN = [
     _radius("UnboundedMean", {"n": 1000, "sigma": 0.4}, 0.05, 0.034357552667739005),
     _radius(
@@ -75,6 +81,9 @@ GOLDEN = [
         1e-15,
         "by hand",
     ),
+    Golden("square_scale", {"sigma": 1.5}, (4.7475, 36.0), 1e-15, "by hand"),
+    _radius("SpreadOfRows", _SPREAD, 0.05, 0.03157089037648293),
+    _radius("SpreadOfRows", _SPREAD, 1e-6, 0.06541659266746328),
     Golden("mean_square_log_p", {"n": 100, "ratio": 1.5}, -4.72674459459178, 1e-12, "by hand"),
     Golden("mean_square_log_p", {"n": 2, "ratio": 10.0}, -6.697414907005954, 1e-12, "by hand"),
     _radius("SubWeibull", {"scale": 2.0, "shape": 0.5}, 0.01, 56.144333833329045),
@@ -138,6 +147,14 @@ DOMAINS = {
         },
         measure=_small,
     ),
+    "SpreadOfRows": Domain(
+        {
+            "squares": st.builds(UnboundedMean, _count, _scale, _scale),
+            "mean": st.builds(UnboundedMean, _count, _scale),
+        },
+        measure=_small,
+    ),
+    "square_scale": Domain({"sigma": _scale}, measure=lambda found: found[0]),
     "scale_in_group": Domain({"sigma": _scale, "share": st.floats(1e-6, 1.0)}),
     "difference_scale": Domain(
         {

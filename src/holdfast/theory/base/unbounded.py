@@ -1,4 +1,4 @@
-"""Means of values without a range, and the window of a grid that they are read through.
+"""Means and variances of values without a range, and the window of a grid they are read through.
 
 Values of rows are declared to be sub-Gaussian (sigma) or sub-exponential (sigma, b) about their
 expectations. Nothing else is known of them: no range, and their rows may depend on each other.
@@ -15,13 +15,21 @@ from fractions import Fraction
 
 from holdfast import require
 from holdfast.theory.base.concentration import Concentration, SubExponential, SubGaussian
-from holdfast.theory.base.safeside import float_above, log_add, log_down, log_up, round_up
+from holdfast.theory.base.safeside import (
+    float_above,
+    largest_true,
+    log_add,
+    log_down,
+    log_up,
+    round_up,
+)
 from holdfast.theory.base.theorem import theorem
 
 __all__ = [
     "GroupOfRows",
     "InUnits",
     "Narrower",
+    "SpreadOfRows",
     "UnboundedMean",
     "UnboundedUnits",
     "Windowed",
@@ -29,6 +37,7 @@ __all__ = [
     "mean_square_log_p",
     "scale_in_group",
     "scaled_tail",
+    "square_scale",
 ]
 
 
@@ -281,6 +290,67 @@ class GroupOfRows:
 
 @theorem(
     source="Holdfast",
+    place="docs/unbounded.md, variances",
+    statement="If x is sub-Gaussian with sigma about its expectation, (x - E x)^2 is "
+    "sub-exponential about the variance of x with 2.11 sigma^2 and b = 16 sigma^2.",
+    domain="sigma > 0",
+    monotone={"sigma": "up"},
+    slack="for a Gaussian x of that standard deviation 1.48 would do for 2.11; for every x nothing "
+    "below 1.8 does",
+)
+def square_scale(sigma: float) -> tuple[float, float]:
+    """Scale and b of the squared deviation, rounded up.
+
+    *Proof.* Let sigma be 1, z = (x - E x)^2 and v = E z <= 1. With a standard Gaussian g, E
+    e^{3z/8} = E e^{sqrt(3/4) g (x - E x)} <= E e^{3 g^2/8} = 2. For z >= 0, 512 (e^{z/16} - 1 -
+    z/16) <= 3z/2 + 3.78 (e^{3z/8} - 1), so the left side has an expectation of at most B = 3v/2 +
+    3.78 <= 4.3425 + v^2 (a tangent of the parabola). For 0 <= t <= 1/16, (e^{tz} - 1 - tz)/t^2 is
+    at most its value at 1/16, so E e^{tz} <= 1 + tv + t^2 B/2, and E e^{t(z - v)} <= exp(t^2 (B -
+    v^2)/2), since ln(1 + y) <= y - y^2/2 + y^3/3 and B >= 1 >= v. Below: e^{-u} <= 1 - u + 1.0213
+    u^2/2 for u >= -1/16, and z^2 is at most the left side, so E e^{-t(z - v)} <= exp(1.0213 t^2 (B
+    - v^2)/2). 1.0213 times 4.3425 is below 2.11^2.
+    """
+    square = Fraction(require.positive("sigma", sigma)) ** 2
+    return float_above(_SQUARES * square), float_above(16 * square)
+
+
+@theorem(
+    source="Holdfast",
+    place="docs/unbounded.md, variances",
+    statement="If the mean of the rows' squared deviations from theta is further than a from its "
+    "expectation with at most the tail `squares` at a, and the rows' mean further than c from "
+    "theta with at most the tail `mean` at c, then their mean squared deviation from their own "
+    "mean is within a + c^2 of that expectation, but for both probabilities together.",
+    domain="two concentrations",
+    slack="c^2, which is about 1/n of the level's logarithm, and a 64th of the level",
+)
+@dataclass(frozen=True, slots=True)
+class SpreadOfRows:
+    """The variance of rows around their own mean.
+
+    *Proof.* It is the mean of (x - theta)^2 less (mean of x - theta)^2, which is in [0, c^2].
+    """
+
+    squares: Concentration
+    mean: Concentration
+
+    def log_tail(self, radius: float) -> float:
+        """The least level with such a radius."""
+        a = require.non_negative("radius", radius)
+        if self.radius(0.0) > a:
+            return 0.0
+        least = largest_true(lambda x: self.radius(-x) <= a, 0.0, _LEAST_LEVEL)
+        return min(0.0, log_up(-least))
+
+    def radius(self, log_p: float) -> float:
+        log_p = require.log_probability("log_p", log_p)
+        of_mean = self.mean.radius(log_down(log_p - math.log(_PART_OF_MEAN)))
+        of_squares = self.squares.radius(log_down(log_p + math.log1p(-1.0 / _PART_OF_MEAN)))
+        return round_up(of_squares + of_mean * of_mean, 16)
+
+
+@theorem(
+    source="Holdfast",
     place="docs/unbounded.md, what the window does",
     statement="Rows are cut at -L and L, their mean at -L/2 and L/2. If every row deviates from "
     "its expectation by more than L/4 with probability at most e^{log_row}, and all rows have one "
@@ -362,3 +432,6 @@ class Narrower:
 _LN2 = math.log(2.0)
 _LESS = 1.0 - 2.0**-50  # a product rounded up would ask for the tail too far out
 _MORE = 1.0 + 2.0**-50
+_SQUARES = Fraction(211, 100)
+_PART_OF_MEAN = 64  # of a level, one part for the mean of the rows
+_LEAST_LEVEL = 2.0**40  # -ln of one below which no tail is looked for
