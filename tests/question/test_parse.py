@@ -12,7 +12,7 @@ from holdfast.question import ColumnType, Schema, parse, row_value, safe_text
 from holdfast.question.expression import Column, Expression, identifier, subtrees, text_of
 from holdfast.question.parse import parse_row, read_call, reads_alike
 from holdfast.question.row import RowValue
-from holdfast.question.safe_text import read_words, shape_of
+from holdfast.question.safe_text import read_words, text_shape
 from holdfast.statistics.bind import bind
 from holdfast.statistics.entry import Table
 from tests.question.interpreter import COLUMNS, conditions, evaluate, numbers
@@ -333,7 +333,7 @@ OTHER_NUMERALS = [".5", "1.", "1e", "0x1F", "1_000", "x5", "5x", "'5'", "-5", "-
 @pytest.mark.parametrize("numeral", NUMERALS)
 def test_a_number_of_a_shape_is_one_word_of_the_text(numeral: str) -> None:
     assert [(word.kind, word.text) for word in read_words(numeral)] == [("NUMBER", numeral)]
-    assert shape_of(f"arr_delay > {numeral}") == ("arr_delay > 0", (numeral,))
+    assert text_shape(f"arr_delay > {numeral}") == ("arr_delay > 0", (numeral,))
 
 
 @pytest.mark.parametrize("first", [*NUMERALS, *OTHER_NUMERALS])
@@ -361,7 +361,7 @@ def test_texts_are_read_by_their_shapes_as_they_are_read_by_themselves(
     texts = [form.format(first, second) for second in (*NUMERALS, *OTHER_NUMERALS)]
     by_shape = [read(text) for text in texts]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(safe_text, "shape_of", lambda _: None)
+        patch.setattr(safe_text, "text_shape", lambda _: None)
         assert [read(text) for text in texts] == by_shape
 
 
@@ -391,5 +391,5 @@ def test_calls_are_read_by_their_shapes_as_they_are_read_by_themselves(
     text = form.format(first, first)
     by_shape = read(text)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(parse, "shape_of", lambda _: None)
+        patch.setattr(parse, "text_shape", lambda _: None)
         assert read(text) == by_shape

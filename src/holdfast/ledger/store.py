@@ -34,7 +34,7 @@ from holdfast.ledger.sqlite import FileHome
 from holdfast.ledger.witness import (
     OutsideWitness,
     Witness,
-    is_witness_named,
+    has_outside_witness,
     outside_witness,
     require_seen,
 )
@@ -127,8 +127,8 @@ class Reader:
     @property
     def outside(self) -> OutsideWitness | None:
         """The witness outside the ledger's folder, if one is named."""
-        if not self._witnessed or not is_witness_named():
-            return None
+        if not self._witnessed or not has_outside_witness():
+            return None  # the first entry is read for its name alone
         with self.guard:
             rows = self._records.entries(1, 1)
         return outside_witness(rows[0][2]) if rows else None

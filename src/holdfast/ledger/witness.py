@@ -44,7 +44,7 @@ __all__ = [
     "WITNESS",
     "OutsideWitness",
     "Witness",
-    "is_witness_named",
+    "has_outside_witness",
     "outside_witness",
     "require_seen",
 ]
@@ -107,16 +107,16 @@ class Witness:
             return None
 
 
-def is_witness_named() -> bool:
-    """Whether there is to be a witness outside the folders of ledgers."""
+def has_outside_witness() -> bool:
+    """Whether a witness outside the ledger's folder is named."""
     return bool(os.environ.get(WITNESS))
 
 
 def outside_witness(first: str) -> OutsideWitness | None:
     """The witness outside the ledger's folder, by the hash of its first entry; None if unnamed."""
-    place = os.environ.get(WITNESS)
-    if not place:
+    if not has_outside_witness():
         return None
+    place = os.environ[WITNESS]
     if place.startswith("git:"):
         return _BranchWitness(place, first)
     if "://" in place:

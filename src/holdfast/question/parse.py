@@ -39,7 +39,7 @@ from holdfast.question.safe_text import (
     not_here,
     read_sql,
     read_words,
-    shape_of,
+    text_shape,
 )
 
 __all__ = [
@@ -463,7 +463,7 @@ class CallText:
 
 def read_call(text: str) -> CallText:
     """The text's outermost form; refused when it has another one."""
-    shape = shape_of(text) if isinstance(text, str) and len(text) <= MAX_SHORT else None
+    shape = text_shape(text) if isinstance(text, str) and len(text) <= MAX_SHORT else None
     of_shape = None if shape is None else _call_of_shape(shape.text)
     return _read_call(text) if shape is None or of_shape is None else of_shape.filled(shape)
 
@@ -527,7 +527,7 @@ def reads_alike(text: str, second: str) -> bool:
     """Whether two texts say the same word by word, but for spaces and how numbers are written."""
     if text == second:
         return True
-    first, other = shape_of(text), shape_of(second)
+    first, other = text_shape(text), text_shape(second)
     if first is not None and other is not None and first.text == other.text:
         return [*map(float, first.numbers)] == [*map(float, other.numbers)]
     return _meaning(text) == _meaning(second)

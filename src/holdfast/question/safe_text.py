@@ -36,7 +36,7 @@ __all__ = [
     "not_here",
     "read_sql",
     "read_words",
-    "shape_of",
+    "text_shape",
 ]
 
 MAX_LENGTH = 200_000  # characters
@@ -93,7 +93,7 @@ def read_sql(text: str, columns: Collection[str]) -> SqlTree:
     """
     if not isinstance(text, str) or len(text) > MAX_SHORT:
         return SqlTree(_parsed(text, columns))
-    shape, names = shape_of(text), frozenset(columns)
+    shape, names = text_shape(text), frozenset(columns)
     root = None if shape is None else _read_shape(shape.text, len(shape.numbers), names)
     if shape is None or root is None:
         return SqlTree(_read_short(text, names))
@@ -120,7 +120,7 @@ _NUMERALS = re.compile(
 )
 
 
-def shape_of(text: str) -> Shape | None:
+def text_shape(text: str) -> Shape | None:
     """The shape of a text; None if it has a number that is written in an unusual way."""
     parts: list[str] = []
     numbers: list[str] = []
