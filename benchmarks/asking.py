@@ -18,8 +18,7 @@ from benchmarks.measure import Row, compare, within
 from holdfast.data.sampling import Independent
 from holdfast.question.columns import Schema
 from holdfast.question.expression import ColumnType
-from holdfast.statistics.bits import Prior
-from holdfast.statistics.description import described
+from holdfast.statistics.description import Prior, described
 from holdfast.statistics.rule import Ground
 
 LARGE, SMALL, COLUMNS = 10_000_000, 100_000, 10

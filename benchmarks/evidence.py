@@ -15,10 +15,10 @@ from holdfast.data.polars import PolarsSample
 from holdfast.data.ranking import shuffled_classes
 from holdfast.data.values import distinct_unit_values
 from holdfast.question import RowValue, Schema, parse_row, row_value
+from holdfast.theory.base.intervals import quantile_ranks
 from holdfast.theory.direct.auc import auc_interval, block_counts, rank_areas
 from holdfast.theory.direct.bounded_mean import enclosed_mean_interval
 from holdfast.theory.direct.correlation import correlation_by_bets
-from holdfast.theory.direct.order_statistics import quantile_ranks
 from holdfast.theory.direct.spread import enclosed_std_by_bets
 
 LOG_P, MILLION = -20.0, 1_000_000

@@ -23,8 +23,7 @@ from holdfast.data.sampling import Clustered, Independent, MDependent, Sampling
 from holdfast.question.bounds import Range
 from holdfast.question.columns import Schema
 from holdfast.question.row import GRID
-from holdfast.statistics.bits import Prior
-from holdfast.statistics.description import DescribedQuestion, described
+from holdfast.statistics.description import DescribedQuestion, Prior, described
 from holdfast.statistics.entry import Part
 from holdfast.statistics.grid_rules import Gridded
 from holdfast.statistics.mean_events import AlikeGroupMean, AlikeMean, ranks_in_order

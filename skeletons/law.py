@@ -10,8 +10,7 @@ import math
 from dataclasses import dataclass
 from itertools import islice
 
-from holdfast.mechanisms.laws.law import Grid
-from holdfast.mechanisms.noise import Noise
+from holdfast.mechanisms.noise import Grid, Noise
 from holdfast.theory.base.safeside import round_up
 from holdfast.theory.leakage.release import RESOLUTION
 

@@ -17,9 +17,8 @@ from typing import Any
 
 from holdfast.data.sample import Sample
 from holdfast.errors import InvalidArgument
+from holdfast.mechanisms.catalogue import MechanismKind, Planned, no_options
 from holdfast.mechanisms.exact import alphabet_log_charge
-from holdfast.mechanisms.kind import MechanismKind, Planned, no_options
-from holdfast.mechanisms.laws.law import Grid
 from holdfast.mechanisms.leakage import declared_left, declared_or_least, require_room, too_tight
 from holdfast.mechanisms.mechanism import (
     Offer,
@@ -30,7 +29,7 @@ from holdfast.mechanisms.mechanism import (
     each_settled,
     released,
 )
-from holdfast.mechanisms.noise import Noise
+from holdfast.mechanisms.noise import Grid, Noise
 from holdfast.mechanisms.terms import (
     Account,
     PartStages,

@@ -16,19 +16,18 @@ from typing import TYPE_CHECKING, Any, cast
 
 from holdfast.data.sample import Sample
 from holdfast.holdout.desk import Desk
-from holdfast.holdout.groups import knowing
 from holdfast.holdout.holdout import Holdout
-from holdfast.holdout.request import bound_to
+from holdfast.holdout.request import bound_to, knowing
 from holdfast.ledger import subjects
 from holdfast.ledger.backend import Keeper
 from holdfast.ledger.entries import Recorded
 from holdfast.ledger.sqlite import SqliteRecords
 from holdfast.ledger.store import Store
 from holdfast.ledger.transcript import Transcript
-from holdfast.mechanisms.laws import normal
+from holdfast.mechanisms import noise
 from holdfast.prior import grammar
 from holdfast.question.expression import Expression, Op
-from holdfast.statistics.bits import Prior
+from holdfast.statistics.description import Prior
 from holdfast.statistics.entry import Bound
 from holdfast.statistics.labelled import Labelled
 from holdfast.theory.base import bets
@@ -177,9 +176,9 @@ def answers_in_memory(transcript: Transcript) -> list[Recorded]:
 
 
 # The steps of drawing a normal number, each with a law of its own.
-NormalUniform = normal._Uniform
-normal_below, normal_decays = normal._below, normal._decays
-normal_half, normal_rate_of = normal._half, normal._rate_of
+NormalUniform = noise._Uniform
+normal_below, normal_decays = noise._below, noise._decays
+normal_half, normal_rate_of = noise._half, noise._rate_of
 
 
 def database_of(sample: DuckDBSample) -> Any:

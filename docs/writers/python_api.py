@@ -39,7 +39,7 @@ _RETURNED = {
     "Recorded": "ledger.entries",
     "ReuseCertificate": "certificate.certificate",
     "ServedHoldout": "service.client",
-    "Bits": "statistics.bits",
+    "Bits": "statistics.description",
 }
 # Classes that people make themselves; all others are what something returns.
 _MADE = frozenset(

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         tails as tails,
     )
     from holdfast.boards.leaderboard import Leaderboard as Leaderboard
-    from holdfast.data.computed import computed as computed
+    from holdfast.data.attached import computed as computed
     from holdfast.data.learning import learn_schema as learn_schema
     from holdfast.data.sampling import (
         clustered as clustered,

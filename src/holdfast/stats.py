@@ -11,11 +11,11 @@ from holdfast.lazy import lazy_names
 from holdfast.statistics import call as _call
 
 if TYPE_CHECKING:
-    from holdfast.data.computed import computed
+    from holdfast.data.attached import computed
     from holdfast.holdout.verbs import Ask, Check, Gate
     from holdfast.question.functions import row_function
-    from holdfast.statistics.bits import bits
     from holdfast.statistics.call import *  # noqa: F403
+    from holdfast.statistics.description import bits
     from holdfast.statistics.whole import statistic
 
 _HOMES = {
@@ -23,8 +23,8 @@ _HOMES = {
     "Ask": "holdout.verbs",
     "Check": "holdout.verbs",
     "Gate": "holdout.verbs",
-    "bits": "statistics.bits",
-    "computed": "data.computed",
+    "bits": "statistics.description",
+    "computed": "data.attached",
     "row_function": "question.functions",
     "statistic": "statistics.whole",
 }

@@ -11,8 +11,7 @@ import polars as pl
 import pytest
 
 from holdfast.data import open_sample
-from holdfast.data.attached import ColumnValues
-from holdfast.data.computed import Computed, computed, computed_values, scores_in
+from holdfast.data.attached import ColumnValues, Computed, computed, computed_values, scores_in
 from holdfast.data.keys import key_order, ordered
 from holdfast.data.sample import BATCH_ROWS
 from holdfast.errors import InvalidArgument

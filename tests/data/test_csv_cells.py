@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 import holdfast
-from holdfast.data.files import table_form
-from holdfast.data.source import KnownTable, open_sample
+from holdfast.data.source import KnownTable, open_sample, table_form
 from holdfast.errors import InvalidArgument
 from holdfast.question.expression import ColumnType
 from tests.cli.run import holdfast as run

@@ -14,10 +14,10 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from holdfast.data import fingerprint, open_sample
-from holdfast.data.files import FileSample
 from holdfast.data.keys import key_order, ordered
 from holdfast.data.polars import PolarsSample
 from holdfast.data.sample import Sample
+from holdfast.data.source import FileSample
 from holdfast.data.sql.duckdb import DuckDBSample
 from holdfast.errors import DataChanged, InvalidArgument, InvalidQuestion
 from holdfast.question import Schema, parse_row, row_function, row_value

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from holdfast.data.overlap import RowContents, log_chance_of_balance, unexplained_overlap
+from holdfast.data.fingerprint import RowContents, log_chance_of_balance, unexplained_overlap
 from holdfast.data.source import open_sample
 
 ROWS = 1_000
@@ -171,7 +171,7 @@ def test_other_columns_and_types_do_not_hide_a_copy() -> None:
 
 
 def test_a_part_of_the_contents_is_enough_of_large_tables(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("holdfast.data.overlap.MOST_HASHES", 400)
+    monkeypatch.setattr("holdfast.data.fingerprint.MOST_HASHES", 400)
     random = np.random.default_rng(10)
     hold, other = measures(ROWS, random), measures(ROWS, random)
     assert 0 < overlap(hold, hold.head(-1)) < ROWS

@@ -9,7 +9,7 @@ import pytest
 
 import holdfast
 from holdfast.data import fingerprint, open_sample
-from holdfast.data.files import BUCKETS
+from holdfast.data.source import BUCKETS
 from holdfast.errors import DataChanged, InvalidArgument
 from holdfast.question import Schema, parse_row, row_value
 from holdfast.question.row import GRID

@@ -15,10 +15,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from holdfast.data.files import FileSample
 from holdfast.data.fingerprint import fingerprint
 from holdfast.data.polars import PolarsSample
-from holdfast.data.source import files_of, open_sample
+from holdfast.data.source import FileSample, files_of, open_sample
 from holdfast.data.sql.duckdb import DuckDBSample
 from holdfast.errors import HoldfastError, InvalidArgument, MissingExtra
 from holdfast.question import GRID, ColumnType, Schema, parse_row, row_value

@@ -17,11 +17,10 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from holdfast.data.files import file_stamps
 from holdfast.data.fingerprint import fingerprint
 from holdfast.data.polars import owned
 from holdfast.data.sample import Sample
-from holdfast.data.source import KnownTable, open_sample
+from holdfast.data.source import KnownTable, file_stamps, open_sample
 from holdfast.errors import DataChanged, HoldfastError, InvalidArgument
 from holdfast.question import GRID, Schema, parse_row, row_value
 

@@ -20,7 +20,7 @@ from holdfast.errors import InvalidArgument
 from holdfast.holdout.holdout import Holdout
 from holdfast.ledger.attachments import AttachedColumn
 from holdfast.ledger.audit import audit
-from holdfast.statistics.share_rules import Share
+from holdfast.statistics.mean_events import Share
 from tests.ledger.forging import Body, forged
 from tests.seam import transcript_of
 

@@ -18,8 +18,8 @@ from hypothesis import given, strategies as st
 import holdfast
 from holdfast.holdout.answer import Answer
 from holdfast.holdout.holdout import Holdout
-from holdfast.ledger.limits import in_unit, in_unit_outwards
 from holdfast.ledger.view import LedgerView
+from holdfast.mechanisms.mechanism import in_unit, in_unit_outwards
 from holdfast.theory.base.intervals import Interval
 from tests.holdout.tables import LATE
 

@@ -17,7 +17,7 @@ import polars as pl
 import pytest
 
 import holdfast
-from holdfast.data.computed import Computed
+from holdfast.data.attached import Computed
 from holdfast.errors import InvalidArgument, InvalidQuestion, LedgerTampered
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.holdout import Holdout

@@ -26,7 +26,7 @@ from holdfast.question.expression import ColumnType
 from holdfast.question.parse import parse_row
 from holdfast.question.row import row_value
 from holdfast.statistics.mean import Mean
-from holdfast.theory.leakage.many_symbols import GRADES
+from holdfast.theory.leakage.claim_levels import GRADES
 from holdfast.theory.leakage.nats import surprise_log_charge
 from tests.holdout.candidates import EVEN, GAINS, ROWS, entries, scores
 from tests.holdout.tables import copied

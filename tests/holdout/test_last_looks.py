@@ -16,7 +16,7 @@ import holdfast
 from holdfast.errors import BudgetExhausted, HoldfastError, InvalidArgument, LedgerTampered
 from holdfast.holdout.holdout import Holdout
 from holdfast.ledger.audit import audit
-from holdfast.statistics.bits import Prior
+from holdfast.statistics.description import Prior
 from holdfast.theory.base.concentration import BoundedMean
 from holdfast.theory.base.intervals import clopper_pearson
 from holdfast.theory.leakage.nats import post_selected_radius

@@ -89,7 +89,7 @@ def test_files_that_were_not_touched_are_not_read_again(
     with opened(tmp_path, str(data), tolerance=0.2) as holdout:
         assert holdout.source == str(data)
     with monkeypatch.context() as patched:
-        patched.setattr("holdfast.ledger.identity.fingerprint", lambda _: untouchable())
+        patched.setattr("holdfast.ledger.opening.fingerprint", lambda _: untouchable())
         with opened(tmp_path, data) as holdout:
             assert holdout.rows == 400
     table(seed=2).write_parquet(data)

@@ -12,8 +12,8 @@ from hypothesis import given, strategies as st
 
 from holdfast.holdout.holdout import Holdout
 from holdfast.statistics.description import sure_half_width
+from holdfast.statistics.mean_events import Share
 from holdfast.statistics.rounded_rules import RoundedMean
-from holdfast.statistics.share_rules import Share
 from tests.holdout.tables import BOUNDS, opened, table, untouchable, watch
 
 ROWS = 4_000

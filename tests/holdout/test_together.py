@@ -13,9 +13,8 @@ import pytest
 from holdfast.errors import BudgetExhausted, HoldfastError, InvalidArgument, InvalidQuestion
 from holdfast.holdout.answer import Answer
 from holdfast.holdout.ask import CallTerms, Waiting
-from holdfast.holdout.guess import Guess
 from holdfast.holdout.holdout import Holdout
-from holdfast.holdout.request import NamedWidth
+from holdfast.holdout.request import Guess, NamedWidth
 from holdfast.ledger.audit import audit
 from tests.holdout.asking import FACTS, HOLD
 from tests.holdout.tables import opened

@@ -18,9 +18,8 @@ import pytest
 
 import holdfast
 from holdfast.ledger.entries import Asked, Request, noise_of_batch
-from holdfast.mechanisms.laws.law import Grid
 from holdfast.mechanisms.mechanism import Offer
-from holdfast.mechanisms.noise import Noise
+from holdfast.mechanisms.noise import Grid, Noise
 from tests.holdout.tables import Crash, copied, crash, made, noise_by_number, opened, table, watch
 from tests.ledger.reading import folded, rows_of
 

@@ -20,7 +20,7 @@ from holdfast.ledger.witness import Witness
 from holdfast.question import build
 from holdfast.question.columns import Schema
 from holdfast.question.expression import Expression
-from holdfast.statistics.bits import Prior
+from holdfast.statistics.description import Prior
 from holdfast.statistics.entry import Part
 from tests.holdout.tables import Crash, copied, opened, untouchable, watch
 from tests.ledger.children import dying

@@ -67,7 +67,7 @@ def require_refused(ledger: Path, said: str, folder: Path) -> None:
         lambda: holdfast.open(ledger=ledger),
         lambda: audit(ledger),
         lambda: look(ledger).__enter__(),
-        lambda: real("holdfast.ledger.move.move")(ledger, folder / "there.ledger"),
+        lambda: real("holdfast.ledger.backup.move")(ledger, folder / "there.ledger"),
     ):
         with pytest.raises(LedgerUnavailable, match=said):
             use()

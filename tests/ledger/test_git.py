@@ -22,8 +22,8 @@ from holdfast.errors import InvalidArgument, LedgerTampered, LedgerUnavailable
 from holdfast.holdout.holdout import Holdout
 from holdfast.ledger.audit import audit
 from holdfast.ledger.backend import LedgerHome
+from holdfast.ledger.backup import move
 from holdfast.ledger.git import GitHome
-from holdfast.ledger.move import move
 from holdfast.ledger.secret import decrypted, encrypted
 from holdfast.ledger.store import home_of
 from holdfast.ledger.witness import Witness

@@ -175,7 +175,7 @@ def test_a_view_is_read_again_whatever_its_file_says(
         database.execute("CREATE VIEW v AS SELECT x % 2 = 0 AS even FROM t")
     with opened(tmp_path, path, tolerance=0.3, table="v") as holdout:
         assert 0 < float(holdout.ask("avg(even)")) < 1
-    monkeypatch.setattr("holdfast.ledger.identity.fingerprint", lambda _: "of other rows")
+    monkeypatch.setattr("holdfast.ledger.opening.fingerprint", lambda _: "of other rows")
     with pytest.raises(DataChanged):
         holdfast.open(path, ledger=tmp_path / "t.ledger", table="v", described="off")
 
@@ -237,7 +237,7 @@ def test_the_types_of_a_csv_are_remembered(tmp_path: Path, monkeypatch: pytest.M
 
     with monkeypatch.context() as patched:
         patched.setattr(pl, "scan_csv", not_through_all_rows)
-        patched.setattr("holdfast.ledger.identity.fingerprint", lambda _: untouchable())
+        patched.setattr("holdfast.ledger.opening.fingerprint", lambda _: untouchable())
         with opened(tmp_path, data) as holdout:
             assert holdout.ask(LATE).value == first.value
             assert holdout.ask("avg(x > 20)").number == 2

@@ -15,8 +15,8 @@ import pytest
 from holdfast.errors import InvalidArgument, LedgerTampered, LedgerUnavailable
 from holdfast.ledger.audit import audit
 from holdfast.ledger.backend import LedgerHome
+from holdfast.ledger.backup import move
 from holdfast.ledger.chain import GENESIS, chained
-from holdfast.ledger.move import move
 from holdfast.ledger.postgres import VERSIONS, PostgresKeeper
 from holdfast.ledger.sqlite import UPGRADES, SqliteKeeper
 from holdfast.ledger.store import Store, home_of

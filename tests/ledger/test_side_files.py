@@ -21,7 +21,7 @@ from holdfast.errors import (
     SecondLedger,
 )
 from holdfast.ledger.audit import audit
-from holdfast.ledger.move import move
+from holdfast.ledger.backup import move
 from tests.holdout.tables import copied, made, opened, table
 
 

@@ -20,7 +20,7 @@ from holdfast.mechanisms.bounded_noise import ROUNDED
 from holdfast.mechanisms.claims import CHECKS, GATES, more_than
 from holdfast.mechanisms.mechanism import Wish
 from holdfast.mechanisms.terms import Account
-from holdfast.statistics.share_rules import Share
+from holdfast.statistics.mean_events import Share
 from holdfast.theory.direct.paired import sign_test_log_p
 from tests.mechanisms.fake import CONDITION, PAIRED, Session, independent, of_count, of_pairs
 from tests.theory.coverage import too_many

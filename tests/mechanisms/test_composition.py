@@ -20,8 +20,7 @@ import numpy as np
 import pytest
 
 from holdfast.errors import InvalidArgument
-from holdfast.mechanisms.laws.law import below, words_of
-from holdfast.mechanisms.noise import Noise
+from holdfast.mechanisms.noise import Noise, below, words_of
 from holdfast.papers.adaptive_composition import (
     AdaptiveComposition,
     Interaction,

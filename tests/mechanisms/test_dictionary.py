@@ -18,8 +18,8 @@ from holdfast.mechanisms.leakage import log_share_of
 from holdfast.mechanisms.terms import Account, Terms
 from holdfast.question.columns import Schema
 from holdfast.question.expression import ColumnType
-from holdfast.statistics.bits import Prior
-from holdfast.statistics.registry import parts_of
+from holdfast.statistics.bind import parts_of
+from holdfast.statistics.description import Prior
 from holdfast.theory.length.levels import declared_millibits, undeclared_millibits
 
 

@@ -20,8 +20,7 @@ import pytest
 from holdfast.data.polars import PolarsSample
 from holdfast.data.sampling import Independent
 from holdfast.errors import Refused
-from holdfast.mechanisms.catalogue import CATALOGUE
-from holdfast.mechanisms.kind import Planned
+from holdfast.mechanisms.catalogue import CATALOGUE, Planned
 from holdfast.mechanisms.mechanism import Mechanism, Offer, Release, Symbol, Wish
 from holdfast.mechanisms.terms import Account, Terms
 from holdfast.question.columns import Schema

@@ -12,11 +12,9 @@ from hypothesis import given, settings, strategies as st
 
 from holdfast.data.sampling import m_dependent
 from holdfast.mechanisms.bounded_noise import BOUNDED
-from holdfast.mechanisms.laws.laplace import LAPLACE
-from holdfast.mechanisms.laws.law import Grid
-from holdfast.mechanisms.laws.normal import NORMAL
 from holdfast.mechanisms.leakage import Leakage, as_one_vector
 from holdfast.mechanisms.mechanism import Offer, Wish, charged
+from holdfast.mechanisms.noise import LAPLACE, NORMAL, Grid
 from holdfast.mechanisms.terms import Account, Terms
 from holdfast.mechanisms.vector_release import joint_log_charge, shape_of
 from holdfast.question.columns import Schema

@@ -7,8 +7,7 @@ from fractions import Fraction
 
 import pytest
 
-from holdfast.mechanisms.laws.laplace import LAPLACE
-from holdfast.mechanisms.laws.law import Law
+from holdfast.mechanisms.noise import LAPLACE, Law
 from holdfast.mechanisms.privacy import gaussian_privacy, laplace_privacy
 from holdfast.question.row import GRID
 from holdfast.theory.notions.composing import GDP, PureDP

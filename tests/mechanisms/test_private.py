@@ -18,9 +18,8 @@ from holdfast.data.polars import PolarsSample
 from holdfast.data.sampling import Independent, declared
 from holdfast.errors import InvalidArgument, InvalidQuestion, ToleranceTooTight
 from holdfast.mechanisms.catalogue import CATALOGUE
-from holdfast.mechanisms.laws.laplace import LAPLACE
-from holdfast.mechanisms.laws.law import Law
 from holdfast.mechanisms.mechanism import Offer, Wish
+from holdfast.mechanisms.noise import LAPLACE, Law
 from holdfast.mechanisms.private import PrivateTheorem, scale_for
 from holdfast.mechanisms.terms import Account, Terms
 from holdfast.mechanisms.transfer import Transfer

@@ -14,9 +14,9 @@ from holdfast.errors import BudgetExhausted
 from holdfast.mechanisms.bounded_noise import BOUNDED
 from holdfast.mechanisms.claims import CHECKS
 from holdfast.mechanisms.gaussian import GAUSSIAN
-from holdfast.mechanisms.laws.laplace import LAPLACE
 from holdfast.mechanisms.leakage import Calibration, Leakage
 from holdfast.mechanisms.mechanism import Offer, Release, Wish
+from holdfast.mechanisms.noise import LAPLACE
 from holdfast.mechanisms.reveal import Reveal, levels_of, revealing, to_be_revealed
 from holdfast.mechanisms.terms import Account, Terms
 from holdfast.statistics.mean import KnownVariance

@@ -12,10 +12,9 @@ from hypothesis import given, strategies as st
 
 from holdfast.mechanisms.bounded_noise import BOUNDED
 from holdfast.mechanisms.claims import CHECKS
-from holdfast.mechanisms.laws.law import Grid
 from holdfast.mechanisms.mechanism import Mechanism, Offer, Wish, revealed
 from holdfast.mechanisms.median_noise import Median, TheoremM
-from holdfast.mechanisms.noise import Noise
+from holdfast.mechanisms.noise import Grid, Noise
 from holdfast.mechanisms.terms import Account
 from holdfast.mechanisms.transfer import Transfer, scale_of
 from holdfast.question.row import GRID

@@ -13,8 +13,8 @@ import holdfast
 from holdfast.data.sampling import Independent, declared
 from holdfast.errors import BudgetExhausted, InvalidArgument, Refused
 from holdfast.mechanisms.bounded_noise import ROUNDED, ROUNDING
-from holdfast.mechanisms.laws.law import Grid
 from holdfast.mechanisms.mechanism import Offer, Wish
+from holdfast.mechanisms.noise import Grid
 from holdfast.mechanisms.terms import Account, Terms
 from holdfast.question.row import GRID
 from holdfast.theory.base.concentration import BoundedMean

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from holdfast.mechanisms.bounded_noise import BOUNDED
-from holdfast.mechanisms.laws.law import Grid
 from holdfast.mechanisms.mechanism import Wish
+from holdfast.mechanisms.noise import Grid
 from holdfast.mechanisms.stable_steps import StableSteps
 from holdfast.mechanisms.terms import Account
 from holdfast.papers.stability import least_leakage

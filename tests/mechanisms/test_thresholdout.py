@@ -14,10 +14,8 @@ import pytest
 import holdfast
 from holdfast.data.sampling import Independent
 from holdfast.errors import BudgetExhausted, InvalidArgument
-from holdfast.mechanisms.laws.laplace import discrete_laplace
-from holdfast.mechanisms.laws.law import words_of
 from holdfast.mechanisms.mechanism import CONFIRMED, Offer, Symbol, Wish, cell_of
-from holdfast.mechanisms.noise import Noise
+from holdfast.mechanisms.noise import Noise, discrete_laplace, words_of
 from holdfast.mechanisms.terms import Account, Terms
 from holdfast.papers.thresholdout import THRESHOLDOUT, Thresholdout
 from holdfast.theory.leakage.release import RESOLUTION

@@ -18,11 +18,9 @@ from holdfast.data.sampling import Declared, Independent, declared, m_dependent
 from holdfast.errors import BudgetExhausted, InvalidArgument, Refused, ToleranceTooTight
 from holdfast.mechanisms.bounded_noise import BOUNDED
 from holdfast.mechanisms.catalogue import CATALOGUE
-from holdfast.mechanisms.laws.laplace import LAPLACE
-from holdfast.mechanisms.laws.law import Law
-from holdfast.mechanisms.laws.normal import NORMAL
 from holdfast.mechanisms.leakage import Calibration, Leakage
 from holdfast.mechanisms.mechanism import Offer, Wish
+from holdfast.mechanisms.noise import LAPLACE, NORMAL, Law
 from holdfast.mechanisms.terms import Account, Terms
 from holdfast.statistics.mean import KnownVariance
 from holdfast.theory.base.concentration import (

@@ -22,7 +22,7 @@ from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.terms import Account, Terms
 from holdfast.mechanisms.winner import CvScores, Winner, WinnerQuestion
 from holdfast.question.row import GRID
-from holdfast.theory.leakage.many_symbols import symbol_log_level
+from holdfast.theory.leakage.claim_levels import symbol_log_level
 from holdfast.theory.leakage.winners import cells_of
 
 WINNER = Winner("winner/1 model")

@@ -6,9 +6,7 @@ import math
 
 import pytest
 
-from holdfast.mechanisms.laws.laplace import LAPLACE
-from holdfast.mechanisms.laws.law import Law
-from holdfast.mechanisms.laws.normal import NORMAL
+from holdfast.mechanisms.noise import LAPLACE, NORMAL, Law
 from holdfast.mechanisms.private import PrivateTheorem
 from holdfast.mechanisms.transfer import Epoch, Transfer
 

@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from holdfast.statistics.bits import Prior
+from holdfast.statistics.description import Prior
 
 _HERE = Path(__file__).resolve().parent
 GOLDEN: list[dict[str, Any]] = json.loads((_HERE / "golden.json").read_text(encoding="utf-8"))

@@ -12,12 +12,12 @@ from holdfast.question.bounds import range_of
 from holdfast.question.columns import Schema
 from holdfast.question.expression import Expression, Op
 from holdfast.question.row import RowValue, row_value
+from holdfast.statistics.bind import parts_of
 from holdfast.statistics.derived import Difference, Paired, as_counted
 from holdfast.statistics.entry import Bound, Part, Table
 from holdfast.statistics.mean import Mean
 from holdfast.statistics.moments import Correlation, Covariance, Variance, product_of, square_of
 from holdfast.statistics.quantile import Quantile
-from holdfast.statistics.registry import parts_of
 from holdfast.statistics.scores import F1Score, LogLoss
 from holdfast.statistics.spelling import score_number, squared_distance
 from holdfast.statistics.whole import Auc

@@ -26,10 +26,10 @@ from holdfast.question.expression import (
     text_of,
 )
 from holdfast.question.row import row_value
-from holdfast.statistics.bits import Bits, Prior
+from holdfast.statistics.bind import parts_of
+from holdfast.statistics.description import Bits, Prior
 from holdfast.statistics.entry import Part
 from holdfast.statistics.mean import Mean, expression_of
-from holdfast.statistics.registry import parts_of
 from holdfast.statistics.statistic import measure
 from tests.prior.corpus import SCHEMAS, prior
 from tests.question.interpreter import COLUMNS, conditions, numbers

@@ -8,7 +8,7 @@ from fractions import Fraction
 import mpmath
 import pytest
 
-from holdfast.statistics.bits import Prior
+from holdfast.statistics.description import Prior
 
 PRIOR = Prior.from_dict(
     {

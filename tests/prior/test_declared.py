@@ -18,7 +18,7 @@ from holdfast.prior.grammar import Columns
 from holdfast.prior.literals import Class, Place, number_millibits
 from holdfast.question.columns import Schema
 from holdfast.question.expression import ColumnType
-from holdfast.statistics.bits import Prior
+from holdfast.statistics.description import Prior
 from holdfast.theory.length.levels import option_millibits
 from holdfast.theory.length.words import option, share
 from tests.prior.corpus import SCHEMAS, prior

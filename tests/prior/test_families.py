@@ -11,10 +11,10 @@ from hypothesis import given, settings, strategies as st
 from holdfast.errors import InvalidArgument, InvalidQuestion
 from holdfast.question.columns import Schema
 from holdfast.question.expression import ColumnType, identifier, text_of
-from holdfast.statistics.bits import Prior
+from holdfast.statistics.bind import parts_of
+from holdfast.statistics.description import Prior
 from holdfast.statistics.entry import Part
 from holdfast.statistics.families import DeclaredFamily
-from holdfast.statistics.registry import parts_of
 from holdfast.theory.length.families import (
     AverageInstance,
     HalfLineInstance,

@@ -10,7 +10,7 @@ import pytest
 from holdfast.question.columns import Schema
 from holdfast.question.expression import ColumnType
 from holdfast.statistics.bind import bind
-from holdfast.statistics.bits import Prior
+from holdfast.statistics.description import Prior
 from tests.prior.corpus import GOLDEN, QUESTIONS, SCHEMAS, prior
 
 

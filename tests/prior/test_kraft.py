@@ -16,7 +16,7 @@ from holdfast.prior import atoms as said, grammar
 from holdfast.question import build
 from holdfast.question.columns import Schema
 from holdfast.question.expression import ColumnType, Constant, Expression, Op, Operation, text_of
-from holdfast.statistics.bits import Prior
+from holdfast.statistics.description import Prior
 from holdfast.statistics.entry import Part
 from holdfast.theory.length.words import PRODUCTIONS, share
 from tests.prior.derivations import Chooser, Drawn, Forward, Lost, masses

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from holdfast.statistics.bits import Prior
+from holdfast.statistics.bind import parts_of
+from holdfast.statistics.description import Prior
 from holdfast.statistics.entry import Part
-from holdfast.statistics.registry import parts_of
 from tests.prior.corpus import GOLDEN, QUESTIONS, prior
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from holdfast.question.columns import Schema
 from holdfast.question.expression import ColumnType
-from holdfast.statistics.bits import Prior
+from holdfast.statistics.description import Prior
 from holdfast.theory.base.concentration import BoundedMean
 from holdfast.theory.length.levels import described_log_level
 from tests.prior.corpus import QUESTIONS, prior

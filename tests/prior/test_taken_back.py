@@ -7,8 +7,8 @@ import pytest
 from holdfast.question import build
 from holdfast.question.columns import Schema
 from holdfast.question.expression import ColumnType, Op, Operation, text_of
-from holdfast.statistics.bits import Prior
-from holdfast.statistics.registry import parts_of
+from holdfast.statistics.bind import parts_of
+from holdfast.statistics.description import Prior
 from holdfast.statistics.spelling import opposite_of
 
 PRIOR = Prior(

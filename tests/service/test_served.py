@@ -18,7 +18,7 @@ import pytest
 from httpx import ASGITransport, AsyncClient, Response
 from starlette.testclient import TestClient
 
-from holdfast.data.files import FileSample
+from holdfast.data.source import FileSample
 from holdfast.errors import InvalidQuestion
 from holdfast.holdout.answer import Answer
 from holdfast.holdout.holdout import Holdout

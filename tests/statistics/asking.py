@@ -19,8 +19,7 @@ from holdfast.mechanisms.mechanism import Wish
 from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.terms import Account, Terms
 from holdfast.question.columns import Schema
-from holdfast.statistics.bits import Prior
-from holdfast.statistics.description import DescribedQuestion, described
+from holdfast.statistics.description import DescribedQuestion, Prior, described
 from holdfast.statistics.rule import Ground, Symbols, Told
 
 BETA = 0.02

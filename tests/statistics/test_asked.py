@@ -17,8 +17,8 @@ from holdfast.data.source import open_sample
 from holdfast.errors import InvalidQuestion
 from holdfast.question.expression import text_of
 from holdfast.question.parse import parse_row
+from holdfast.statistics.bind import parts_of
 from holdfast.statistics.description import described
-from holdfast.statistics.registry import parts_of
 from holdfast.statistics.rule import Told
 from tests.data.loading import postgres_sample
 from tests.question.interpreter import COLUMNS, conditions, numbers

@@ -18,8 +18,7 @@ from holdfast.mechanisms.described import DESCRIBED
 from holdfast.mechanisms.mechanism import Release, Wish
 from holdfast.mechanisms.terms import RULES, Account
 from holdfast.question.columns import Schema
-from holdfast.statistics.bits import Prior
-from holdfast.statistics.description import DescribedQuestion, described
+from holdfast.statistics.description import DescribedQuestion, Prior, described
 from holdfast.statistics.grid_rules import Gridded
 from holdfast.statistics.rule import Ground
 from holdfast.theory.base.intervals import Interval

@@ -13,8 +13,7 @@ from holdfast.data.sql.duckdb import DuckDBSample
 from holdfast.errors import InvalidQuestion
 from holdfast.question import ColumnType, Schema
 from holdfast.statistics.bind import bind
-from holdfast.statistics.bits import Prior
-from holdfast.statistics.description import described
+from holdfast.statistics.description import Prior, described
 from holdfast.statistics.entry import Table
 from holdfast.statistics.rule import UNKNOWN
 from holdfast.statistics.whole import Kendall

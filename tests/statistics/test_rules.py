@@ -18,7 +18,14 @@ from holdfast.errors import InvalidArgument
 from holdfast.mechanisms.described import recorded_rule, rule_from
 from holdfast.question.row import GRID, GRID_ERROR
 from holdfast.statistics.grid_rules import Gridded
-from holdfast.statistics.mean_events import AlikeGroupMean, AlikeMean, ranks_in_order
+from holdfast.statistics.mean_events import (
+    AlikeGroupMean,
+    AlikeMean,
+    GroupShare,
+    Overlap,
+    Share,
+    ranks_in_order,
+)
 from holdfast.statistics.mean_rules import Contrast, GroupMeanRule, MeanRule, PairedRule, StepWindow
 from holdfast.statistics.rounded_rules import (
     RoundedContrast,
@@ -33,7 +40,6 @@ from holdfast.statistics.rule import (
     Rule,
     register_rule,
 )
-from holdfast.statistics.share_rules import GroupShare, Overlap, Share
 from holdfast.theory.base.concentration import BoundedMean
 from holdfast.theory.base.intervals import Interval, clopper_pearson
 from holdfast.theory.direct.bounded_mean import (

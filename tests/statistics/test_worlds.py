@@ -21,9 +21,9 @@ from holdfast.data.sampling import Clustered, MDependent
 from holdfast.question.row import GRID_ERROR
 from holdfast.statistics.description import described
 from holdfast.statistics.grid_rules import Gridded
+from holdfast.statistics.mean_events import GroupShare, Overlap, Share
 from holdfast.statistics.mean_rules import PairedRule
 from holdfast.statistics.rule import Rule, Told
-from holdfast.statistics.share_rules import GroupShare, Overlap, Share
 from holdfast.theory.base.intervals import share_interval
 from tests.statistics.asking import ground_on, question_on, told
 

@@ -25,7 +25,6 @@ from holdfast.theory.leakage import (
     claim_levels,
     equal_width,
     forecasts,
-    many_symbols,
     release,
     winners,
 )
@@ -87,7 +86,7 @@ def _claims() -> Calls:
         yield call(checks.run_length_log_weight, runs, 2.0)
     for levels in ((-3.0, -5.0, -9.0), (-1.0,), ()):
         for log_p in (-0.5, -4.0, -5.0, -20.0):
-            yield call(many_symbols.grade_shown, log_p, levels)
+            yield call(claim_levels.grade_shown, log_p, levels)
     discrete = release.DiscreteUniform(100, 20)
     for total, whole in ((0, 7), (3, 7), (7, 7), (50, 100)):
         yield call(discrete.cell, total, whole)

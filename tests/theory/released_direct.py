@@ -27,7 +27,6 @@ from holdfast.theory.direct import (
     correlation,
     difference,
     losses,
-    order_statistics,
     paired,
     spread,
     symbols,
@@ -282,26 +281,24 @@ def _means() -> Calls:
         for level in LEVELS:
             for alike in (True, False):
                 yield call(
-                    order_statistics.order_statistics_interval,
+                    intervals.order_statistics_interval,
                     ordered,
                     q,
                     level,
                     declared,
                     alike=alike,
                 )
-                yield call(order_statistics.quantile_ranks, 500, q, level, alike=alike)
-                yield call(order_statistics.cdf_band_lower, 500, int(500 * q), level, alike=alike)
+                yield call(intervals.quantile_ranks, 500, q, level, alike=alike)
+                yield call(intervals.cdf_band_lower, 500, int(500 * q), level, alike=alike)
                 yield call(
-                    order_statistics.cdf_band_lower,
+                    intervals.cdf_band_lower,
                     500,
                     int(500 * q),
                     level,
                     alike=alike,
                     beyond=0.01,
                 )
-                yield call(
-                    order_statistics.threshold_interval, 500, int(500 * q), level, alike=alike
-                )
+                yield call(intervals.threshold_interval, 500, int(500 * q), level, alike=alike)
 
 
 def _correlations() -> Calls:

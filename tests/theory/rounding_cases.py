@@ -29,9 +29,12 @@ from holdfast.theory.base.dependence import PooledUnits
 from holdfast.theory.base.gamma import CatoniMean, MedianOfMeans, PolynomialTail, SubWeibull
 from holdfast.theory.base.intervals import (
     Interval,
+    cdf_band_lower,
     clopper_pearson_upper,
     kl_upper,
     log_binomial_cdf,
+    quantile_ranks,
+    threshold_interval,
     two_sided_unlike_level,
 )
 from holdfast.theory.base.safeside import largest_true, smallest_true
@@ -46,11 +49,6 @@ from holdfast.theory.base.unbounded import (
 )
 from holdfast.theory.direct.bounded_mean import bet_excess, bet_interval, half_each_interval
 from holdfast.theory.direct.losses import moment_interval, r2_interval, root_interval
-from holdfast.theory.direct.order_statistics import (
-    cdf_band_lower,
-    quantile_ranks,
-    threshold_interval,
-)
 from holdfast.theory.direct.paired import exact_paired_lower
 from holdfast.theory.direct.spread import covariance_by_bets, std_by_bets
 from holdfast.theory.direct.symbols import GridSymbol, StepSymbol, grid_answer, step_interval
@@ -153,7 +151,7 @@ EITHER = {
     ("theory/direct/paired.py", "log_binomial_cdf(n, n - most - 1, math.nextafter("): (
         "a mass of e^-25 of the level, counted in full"
     ),
-    ("theory/direct/order_statistics.py", "above = cdf_band_lower("): _SEARCHED,
+    ("theory/base/intervals.py", "above = cdf_band_lower("): _SEARCHED,
     ("theory/transfer/median_width.py", "return MedianNoiseDesign(D, a, C, math.inf, 0.0,"): (
         "beyond the range: nothing is said"
     ),

@@ -17,7 +17,6 @@ from holdfast.theory.base.concentration import BoundedMean, SubExponential, SubG
 from holdfast.theory.direct import (
     auc as ranking,
     bounded_mean as mean,
-    order_statistics as quantile,
     paired,
     unit_sums as ratio,
 )
@@ -27,7 +26,6 @@ from holdfast.theory.leakage import (
     claim_levels as claims,
     equal_width as rounds,
     forecasts,
-    many_symbols,
     nats as leakage,
     winners,
 )
@@ -233,9 +231,7 @@ CALLS: dict[str, Callable[..., Any]] = {
     "bits of an effect: arms, factor values, tier of depth-1 plan (planned 1/2, one pattern)": (
         effect_bits
     ),
-    "adjusted p = s + p K/u": lambda p, spent, nats, u: many_symbols.adjusted_p(
-        log(p), spent, u, nats
-    ),
+    "adjusted p = s + p K/u": lambda p, spent, nats, u: claims.adjusted_p(log(p), spent, u, nats),
     "half-width, k questions in d rounds, the last without noise, shares beta/k": (
         lambda n, k, d, beta: rounds.rounds_half_width(BoundedMean(n), k, d, log(beta))
     ),
@@ -246,7 +242,7 @@ CALLS: dict[str, Callable[..., Any]] = {
         lambda n, d, log_level: paired.smallest_shown_difference(n, round(n * d), log_level)
     ),
     "ranks [r, s] of the closed interval of a quantile (0, n+1: the declared end), "
-    "two-sided level": quantile.quantile_ranks,
+    "two-sided level": intervals.quantile_ranks,
     "F1 interval from counts": ratio.f1_interval,
     "AUC interval by KL": ranking.auc_kl_interval,
     "lower end of a bounded mean by the mixture in odds cells, two-sided level": (

@@ -19,7 +19,7 @@ from holdfast.certificate.signing import Signature
 from holdfast.errors import HoldfastError, InvalidArgument, LedgerUnavailable
 from holdfast.ledger.audit import Copied, Finding, retrace
 from holdfast.ledger.chain import RESTORE, Row
-from holdfast.ledger.limits import alike
+from holdfast.mechanisms.mechanism import alike
 
 __all__ = ["audit_certificate", "is_certificate", "read_certificate", "unproven"]
 

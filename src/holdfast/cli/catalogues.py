@@ -14,7 +14,7 @@ from holdfast.theory.base.theorem import NOTE_KINDS, SOURCES, Theorem
 from holdfast.wording import plural
 
 if TYPE_CHECKING:
-    from holdfast.mechanisms.kind import MechanismKind
+    from holdfast.mechanisms.catalogue import MechanismKind
 
 __all__ = [
     "mechanisms",

@@ -218,10 +218,9 @@ def read_table(
 ) -> pl.DataFrame:
     """A table in a CSV or Parquet file, whole; it is nobody's protected one."""
     from holdfast.data.csv import require_flags
-    from holdfast.data.files import table_form
     from holdfast.data.plain import column_type
     from holdfast.data.sample import reading
-    from holdfast.data.source import KnownTable, files_of, frame_in_files, require_form
+    from holdfast.data.source import KnownTable, files_of, frame_in_files, require_form, table_form
 
     path = Path(data)
     if not path.is_file() or path.suffix.lower() not in (".csv", ".parquet"):

@@ -163,7 +163,7 @@ def ledger(
 
 def _move(word: str, places: Sequence[str], as_json: bool) -> None:
     from holdfast.data.database import is_database_url
-    from holdfast.ledger.move import move
+    from holdfast.ledger.backup import move
 
     if word != "move" or len(places) != 2:
         raise InvalidArgument(_HOW_TO_COPY)
@@ -366,7 +366,7 @@ def _of_ledger(
 ) -> tuple[list[Finding], dict[str, str | None]]:
     """What the audit of a ledger finds, and why it does not look at its seal or its data."""
     from holdfast.ledger.audit import audit as run_audit
-    from holdfast.ledger.identity import protected_rows
+    from holdfast.ledger.opening import protected_rows
 
     home = home_named(name)
     source, skipped, unsealed = _known_of(home, data)

@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 
 import polars as pl
 
-from holdfast.data.files import TableForm
 from holdfast.data.plain import column_type
+from holdfast.data.source import TableForm
 from holdfast.errors import InvalidArgument
 from holdfast.question.columns import no_column
 from holdfast.question.declaring import shortened

@@ -6,10 +6,10 @@ A key is public: a column of whole numbers or text that has another value in eve
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -28,7 +28,6 @@ __all__ = [
     "content_digest",
     "key_order",
     "named_keys",
-    "needed",
     "ordered",
     "require_joinable",
     "require_unique",
@@ -175,28 +174,6 @@ def _cut(text: str) -> str:
 
 
 # What may be put beside the rows of a table, by its key.
-
-
-class _Keyed(Protocol):
-    """Columns that were put beside a table, by a key that it had then."""
-
-    @property
-    def key(self) -> str: ...
-    @property
-    def columns(self) -> frozenset[str]: ...
-
-
-_Beside = TypeVar("_Beside", bound=_Keyed)
-
-
-def needed(joined: Sequence[_Beside], columns: Iterable[str]) -> list[_Beside]:
-    """What must be joined to have these columns, in its order: a key may have been joined too."""
-    wanted, joins = set(columns), []
-    for beside in reversed(joined):
-        if not beside.columns.isdisjoint(wanted):
-            joins.append(beside)
-            wanted.add(beside.key)
-    return joins[::-1]
 
 
 def require_joinable(types: Mapping[str, ColumnType], key: str, frame: pl.DataFrame) -> None:

@@ -25,7 +25,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from holdfast.data.histogram import Histogram, histograms
-from holdfast.data.keys import Places, needed, require_joinable
+from holdfast.data.keys import Places, require_joinable
 from holdfast.data.plain import cleaned, column_type, plain
 from holdfast.data.sample import (
     BATCH_ROWS,
@@ -34,6 +34,7 @@ from holdfast.data.sample import (
     check_names,
     complete,
     moments_of_sums,
+    needed,
     prepare,
     reading,
     require_narrow_decimals,

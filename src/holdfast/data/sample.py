@@ -12,16 +12,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 
 from holdfast.errors import DataChanged, HoldfastError, InvalidArgument, InvalidQuestion
 from holdfast.question.expression import (
     ColumnType,
-    Constant,
     Expression,
     Operation,
-    ValueKind,
-    bottom_up,
+    expression_shape,
 )
 from holdfast.question.row import BatchFunction, RowValue
 
@@ -43,10 +41,12 @@ __all__ = [
     "complete",
     "is_readable",
     "moments_of_sums",
+    "needed",
     "plain_frames",
     "prepare",
     "reading",
     "require_narrow_decimals",
+    "require_unchanged",
     "row_moments",
     "silent",
     "sources",
@@ -167,7 +167,6 @@ def prepare(scan: Callable[[list[RowValue]], object], rows: Sequence[RowValue]) 
 
 
 _MOST_SHAPES, _MOST_NODES = 1_000, 50  # shapes that are kept, and the nodes of one
-_NUMBER = Constant(ValueKind.NUMBER, 0.5)
 
 
 @dataclass(slots=True)
@@ -180,25 +179,15 @@ class AcceptedShapes:
         self, rows: Sequence[RowValue], trial: Callable[[Sequence[RowValue]], None]
     ) -> None:
         """Try one row value of each shape that is new; what the trial raises is for the caller."""
-        shapes = {_shape(row.source): row for row in rows if isinstance(row.source, Expression)}
+        shapes = {
+            expression_shape(row.source): row for row in rows if isinstance(row.source, Expression)
+        }
         unknown = {shape: row for shape, row in shapes.items() if shape not in self._shapes}
         if not unknown:
             return
         trial(list(unknown.values()))
         if len(self._shapes) < _MOST_SHAPES:
             self._shapes |= {shape for shape in unknown if _is_small(shape)}
-
-
-@bottom_up
-def _shape(node: Expression) -> Expression:
-    """An expression but for its numbers, which are all written alike."""
-    match node:
-        case Operation():
-            return Operation(node.op, tuple(map(_shape, node.args)))
-        case Constant(ValueKind.NUMBER, float()):
-            return _NUMBER
-        case _:
-            return node
 
 
 def _is_small(shape: Expression) -> bool:
@@ -354,3 +343,33 @@ def values_of_batch(source: BatchFunction, frame: pl.DataFrame) -> NDArray[np.fl
     middle = frame.height // 2
     halves = (frame.head(middle), frame.tail(frame.height - middle))
     return np.concatenate([values_of_batch(source, half) for half in halves])
+
+
+def require_unchanged(sample: Sample) -> None:
+    """Refuse a table that was seen to change; one in memory is our own copy and cannot."""
+    # A question asks it several times: to ask a protocol would take as long as its scan.
+    watch: Callable[[], None] | None = getattr(sample, "require_unchanged", None)
+    if watch is not None:
+        watch()
+
+
+class _Keyed(Protocol):
+    """Columns that were put beside a table, by a key that it had then."""
+
+    @property
+    def key(self) -> str: ...
+    @property
+    def columns(self) -> frozenset[str]: ...
+
+
+_Beside = TypeVar("_Beside", bound=_Keyed)
+
+
+def needed(joined: Sequence[_Beside], columns: Iterable[str]) -> list[_Beside]:
+    """What must be joined to have these columns, in its order: a key may have been joined too."""
+    wanted, joins = set(columns), []
+    for beside in reversed(joined):
+        if not beside.columns.isdisjoint(wanted):
+            joins.append(beside)
+            wanted.add(beside.key)
+    return joins[::-1]

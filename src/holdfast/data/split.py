@@ -176,8 +176,8 @@ def _whole(table: Sample) -> pl.DataFrame:
     """All rows of a table in memory or in files."""
     import polars as pl
 
-    from holdfast.data.files import FileSample
     from holdfast.data.polars import PolarsSample
+    from holdfast.data.source import FileSample
 
     if not isinstance(table.sample if isinstance(table, FileSample) else table, PolarsSample):
         raise InvalidArgument(

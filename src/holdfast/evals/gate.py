@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from holdfast import require
-from holdfast.data.computed import ScoreBounds, declared_bounds
+from holdfast.data.attached import ScoreBounds, declared_bounds
 from holdfast.did_you_mean import checks_arguments, without_attribute
 from holdfast.errors import InvalidArgument
 from holdfast.evals.compare import read_run

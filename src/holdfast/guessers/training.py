@@ -15,15 +15,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from types import MappingProxyType
+from typing import ClassVar
 
 from holdfast import require
 from holdfast.data.sample import Sample
 from holdfast.errors import InvalidArgument
 from holdfast.guessers.guesser import Grounds, Lesson, around
 from holdfast.holdout.guess import averages
-from holdfast.mechanisms.laws.normal import NORMAL
 from holdfast.mechanisms.mechanism import Claim
-from holdfast.mechanisms.noise import Noise
+from holdfast.mechanisms.noise import NORMAL, Noise
 from holdfast.statistics.entry import Better
 from holdfast.statistics.statistic import Statistic, columns_of
 from holdfast.theory.transfer.gaussian_noise import gaussian_half_width
@@ -42,9 +42,7 @@ _PURPOSE = b"holdfast noisy training/1|"
 class TrainingMean:
     """The statistic's value on the training rows."""
 
-    @property
-    def name(self) -> str:
-        return "training mean"
+    name: ClassVar[str] = "training mean"
 
     def start(self, grounds: Grounds) -> Grounds:
         _training_rows(self.name, grounds)
@@ -77,15 +75,13 @@ class NoisyTraining:
     questions on the training rows (1,000 where none is declared).
     """
 
+    name: ClassVar[str] = "noisy training"
+
     noise: float | None = None
 
     def __post_init__(self) -> None:
         if self.noise is not None:
             require.between("noise", self.noise, 0.0, 1.0, open_low=True)
-
-    @property
-    def name(self) -> str:
-        return "noisy training"
 
     def start(self, grounds: Grounds) -> _NoisyRows:
         rows = _training_rows(self.name, grounds)
@@ -161,6 +157,8 @@ class LastBest:
     submission is asked for, or checked against training rows if there are any.
     """
 
+    name: ClassVar[str] = "last best"
+
     better: Better = "higher"
     step: float | None = None
 
@@ -169,10 +167,6 @@ class LastBest:
             raise InvalidArgument(f"better is {self.better!r}; it must be 'higher' or 'lower'.")
         if self.step is not None:
             require.between("step", self.step, 0.0, 1.0, open_low=True)
-
-    @property
-    def name(self) -> str:
-        return "last best"
 
     def start(self, grounds: Grounds) -> _Best:  # noqa: ARG002 - a leaderboard starts empty
         return MappingProxyType({})

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import SaysNothing
 from holdfast.ledger.entries import verdict_of
-from holdfast.ledger.limits import plain_interval
 from holdfast.mechanisms.described import DESCRIBED
+from holdfast.mechanisms.mechanism import plain_interval
 from holdfast.statistics.description import method_of, truth_of
 from holdfast.wording import adjusted_text, among_rows, nth_candidate
 

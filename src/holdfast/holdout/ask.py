@@ -18,15 +18,20 @@ from holdfast.holdout.answer import Answer
 from holdfast.holdout.batch import has_description, is_described
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.forecast import as_begun, guess_of_likely_width
-from holdfast.holdout.groups import knowing
-from holdfast.holdout.guess import Guess
 from holdfast.holdout.idempotency import retold
 from holdfast.holdout.plays import answered, implied_claim, wish_of
 from holdfast.holdout.price import require_covered
-from holdfast.holdout.request import NamedWidth, bound_to, claimed, one_answer_of, ruled
+from holdfast.holdout.request import (
+    Guess,
+    NamedWidth,
+    bound_to,
+    claimed,
+    knowing,
+    one_answer_of,
+    ruled,
+)
 from holdfast.ledger.entries import Request
-from holdfast.ledger.limits import in_unit
-from holdfast.mechanisms.mechanism import CONFIRMED, Mechanism, Offer, Wish
+from holdfast.mechanisms.mechanism import CONFIRMED, Mechanism, Offer, Wish, in_unit
 from holdfast.statistics.bind import Question
 from holdfast.statistics.derived import (
     Derived,
@@ -286,7 +291,7 @@ def answers_to(
         return is_silent(desk, questions[place], guess.of(place), guess, tolerance)
 
     def attempt() -> list[Answer]:
-        begun = as_begun(desk, questions, guess)
+        begun = as_begun(desk, questions, guess) if guess.likely else guess
         asked = [
             replace(
                 each,
@@ -382,7 +387,9 @@ def _ready(desk: Desk, call: Waiting) -> _Ready:
     groups = knowing(desk, None)
     bound = bound_to(desk, call.question, groups, describe=describe, text=call.text)
     single = one_answer_of(bound)
-    guess = guess_of_likely_width(desk, [single], call.guess, call.terms.width)
+    guess = call.guess
+    if guess.verb == "check":
+        guess = guess_of_likely_width(desk, [single], guess, call.terms.width)
     (request,) = call.terms.requests(desk, [single], [better_of(call.question)], guess)
     return _Ready(guess, single, request)
 

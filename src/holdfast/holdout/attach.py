@@ -20,14 +20,17 @@ from functools import partial
 from typing import Any
 
 from holdfast import require
-from holdfast.data.attached import ColumnValues, Fields, column_values, share_differing
-from holdfast.data.computed import (
+from holdfast.data.attached import (
+    ColumnValues,
     Computed,
+    Fields,
     ScoreBounds,
+    column_values,
     computed_values,
     declared_bounds,
     declared_digest,
     scores_in,
+    share_differing,
     type_within,
 )
 from holdfast.data.sample import check_names

@@ -9,11 +9,19 @@ from holdfast import require
 from holdfast.errors import InvalidArgument, LedgerTampered
 from holdfast.ledger.composites import restated
 from holdfast.ledger.entries import Recorded
-from holdfast.ledger.limits import ROUNDED_ENDS, lies_in
 from holdfast.ledger.transcript import Transcript, informed
 from holdfast.mechanisms.catalogue import kind_of
 from holdfast.mechanisms.described import DESCRIBED
-from holdfast.mechanisms.mechanism import Checker, Claim, LikelyWidth, Mechanism, Offer, Wish
+from holdfast.mechanisms.mechanism import (
+    ROUNDED_ENDS,
+    Checker,
+    Claim,
+    LikelyWidth,
+    Mechanism,
+    Offer,
+    Wish,
+    lies_in,
+)
 from holdfast.mechanisms.terms import WHOLE_RANGE, Account, Terms
 from holdfast.mechanisms.winner import WinnerQuestion
 from holdfast.question.row import RowValue

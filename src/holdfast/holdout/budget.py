@@ -16,6 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 from holdfast.errors import InvalidQuestion
+from holdfast.holdout.batch import has_description
 from holdfast.ledger.dictionaries import Dictionary
 from holdfast.ledger.entries import Recorded
 from holdfast.ledger.opening import Opening
@@ -48,6 +49,7 @@ __all__ = [
     "gain_shown",
     "is_scaled",
     "kind_after",
+    "left_for_more",
     "part_stages",
     "question_kind",
     "scaled_kinds",
@@ -434,19 +436,38 @@ class LastBudget:
 
     def of(self, transcript: Transcript) -> Budget:
         """What is left after all that the ledger says."""
-        if self._last is None or self._last.account != transcript.committed:
-            self._last = budget_of(transcript)
+        account = transcript.committed
+        if self._last is None or self._last.account != account:
+            self._last = budget_of(transcript, account)
         return self._last
 
 
-def budget_of(transcript: Transcript) -> Budget:
+def budget_of(transcript: Transcript, account: Account | None = None) -> Budget:
     """What is left after all that a ledger says, with an unfinished batch at its worst."""
     return Budget(
         transcript.terms,
-        transcript.committed,
+        transcript.committed if account is None else account,
         transcript.mechanism,
         transcript.checker,
         transcript.opening.mechanism.get("why"),
         tuple(transcript.dictionaries.searches),
         declared_kinds(transcript.opening),
     )
+
+
+def left_for_more(
+    question: Bound,
+    looks: Iterable[Recorded],
+    budget: Budget,
+    vector: str | None = None,
+    *,
+    once: bool,
+) -> Budget:
+    """What is left for more questions, or vectors, like one that was answered by these looks."""
+    if has_description(question):
+        return budget
+    try:
+        kind = kind_after(question, looks, budget.terms, once=once, vector=vector)
+    except InvalidQuestion:  # it was answered by its description, and otherwise is none
+        return budget
+    return budget.for_more_of([kind])

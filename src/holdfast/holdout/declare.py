@@ -44,7 +44,7 @@ from holdfast.question.bounds import Range
 from holdfast.question.columns import FROM_TRAINING, Schema
 from holdfast.question.declaring import shortened
 from holdfast.question.expression import ColumnType, ValueKind, identifier
-from holdfast.statistics.bits import Prior
+from holdfast.statistics.description import Prior
 from holdfast.theory.leakage.claim_levels import log_left
 from holdfast.wording import plural
 

@@ -20,10 +20,9 @@ from typing import Any, TypeVar
 
 from holdfast import require
 from holdfast.data.attached import ColumnValues
-from holdfast.data.files import require_unchanged
+from holdfast.data.fingerprint import RowContents
 from holdfast.data.keys import KeyOrder, key_order
-from holdfast.data.overlap import RowContents
-from holdfast.data.sample import Sample, is_readable
+from holdfast.data.sample import Sample, is_readable, require_unchanged
 from holdfast.errors import HoldfastError, InvalidArgument, InvalidQuestion
 from holdfast.guessers.guesser import Grounds, Guesser, Guessing, lesson_of
 from holdfast.holdout.batch import (
@@ -219,6 +218,8 @@ class Desk:
         """All that follows from what was declared at the opening."""
         store, transcript = self.store, self.transcript
         self._opened = transcript.opening
+        # Whether one batch is answered, and no more.
+        self.once = kind_of(transcript.opening.mechanism["name"]).once
         columns = ColumnStore(store, store.secret)
         self.protected = ProtectedRows(self._sample, transcript.opening, columns)
         self._written: set[str] = set()  # what was seen to be readable again
@@ -231,8 +232,8 @@ class Desk:
         self._table: tuple[Attachments, Dictionaries, Table] | None = None
         self._guessing = Guessing(self._guessers, grounds) if self._guessers else None
         self._implications = Implications.within(transcript, self.ground)
-        # Cache of what is implied of a question at one head.
-        self._implied: tuple[str, dict[str, Implied | None]] = "", {}
+        # Cache of what is implied of a question by so many entries.
+        self._implied: tuple[int, dict[str, Implied | None]] = 0, {}
 
     def plan_anew(self, opening: Opening) -> None:
         """Let an opening with another plan take the place of this one, before anything is asked."""
@@ -267,11 +268,6 @@ class Desk:
         remembered = recall(self.store.home, self.store.secret)
         return None if remembered is None else remembered.source
 
-    @property
-    def once(self) -> bool:
-        """Whether one batch is answered, and no more."""
-        return kind_of(self.opening.mechanism["name"]).once
-
     def other_rows(self, data: Any, *, compared: bool = True) -> Sample:
         """A table to guess from; refused if it holds protected rows.
 
@@ -291,7 +287,9 @@ class Desk:
             if transcript.torn:
                 transcript.fold_again(self.store)
             else:
-                transcript.apply(self.store.news(transcript.count, transcript.head))
+                news = self.store.news(transcript.count, transcript.head)
+                if news:
+                    transcript.apply(news)
             # What was read by the opening before has other levels now.
             if transcript.opening is not self._opened and transcript.opening != self._opened:
                 raise InvalidArgument(
@@ -360,12 +358,12 @@ class Desk:
 
         def ask() -> list[LookFound]:
             self.refresh()
-            if unknown():
+            new = unknown()
+            if new and self.transcript.pending is not None:
                 self._finish_pending({wish.question.text: wish for wish in wishes})
-                self._require_widths(unknown(), requests)
-            return found(
-                self._ask_afresh(unknown(), requests, lambda fresh: conclude(found(fresh)))
-            )
+                new = unknown()
+            self._require_widths(new, requests)
+            return found(self._ask_afresh(new, requests, lambda fresh: conclude(found(fresh))))
 
         return self.store.exclusively(self._timeout, ask)
 
@@ -418,14 +416,16 @@ class Desk:
 
     def implied(self, question: Bound) -> Implied | None:
         """What earlier answers imply of a question, as of the last reading."""
-        transcript = self.transcript
-        if self._implied[0] != transcript.head:
-            self._implied = transcript.head, {}
-        of_head, key = self._implied[1], question.text
-        if key not in of_head:
+        transcript, key = self.transcript, question.text
+        # What is reserved says nothing of the rows before it is answered.
+        entries = transcript.count - (transcript.pending is not None)
+        if self._implied[0] != entries:
+            self._implied = entries, {}
+        known = self._implied[1]
+        if key not in known:
             chained = transcript.account.shown > 0  # else no difference follows from others
-            of_head[key] = self._implications.of(question, transcript, chained=chained)
-        return of_head[key]
+            known[key] = self._implications.of(question, transcript, chained=chained)
+        return known[key]
 
     def _unknown(self, wanted: Mapping[Key, Wish]) -> dict[Key, Wish]:
         """The wishes that no stored answer fulfils."""

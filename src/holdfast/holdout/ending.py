@@ -17,10 +17,8 @@ from holdfast.errors import InvalidArgument, InvalidQuestion
 from holdfast.holdout.answer import Answer
 from holdfast.holdout.ask import CallTerms, several
 from holdfast.holdout.desk import Desk, retire
-from holdfast.holdout.groups import knowing
-from holdfast.holdout.guess import Guess
 from holdfast.holdout.options import takes
-from holdfast.holdout.request import bound_to, one_answer_of
+from holdfast.holdout.request import Guess, bound_to, knowing, one_answer_of
 from holdfast.holdout.search import require_late
 from holdfast.ledger.chain import now
 from holdfast.ledger.dictionaries import LAST_LOOK, Dictionary, late_question, stake_in
@@ -29,10 +27,9 @@ from holdfast.ledger.transcript import informed
 from holdfast.mechanisms.catalogue import kind_of
 from holdfast.mechanisms.mechanism import Offer, Wish
 from holdfast.mechanisms.reveal import REVEAL, Reveal, levels_of, revealing, to_be_revealed
-from holdfast.statistics.bind import Question, require_written
+from holdfast.statistics.bind import Question, parts_of, require_written
 from holdfast.statistics.derived import is_single
 from holdfast.statistics.description import DescribedQuestion, sure_half_width
-from holdfast.statistics.registry import parts_of
 from holdfast.statistics.statistic import Statistic
 from holdfast.wording import plural
 

@@ -17,9 +17,9 @@ from holdfast.errors import InvalidArgument
 from holdfast.holdout.answer import Answer
 from holdfast.holdout.batch import width_begun
 from holdfast.holdout.desk import Desk
-from holdfast.holdout.guess import Guess, averages, training_variance
+from holdfast.holdout.guess import averages, training_variance
 from holdfast.holdout.plays import implied_claim, wish_of
-from holdfast.holdout.request import NamedWidth, gate_wish, known_moment
+from holdfast.holdout.request import Guess, NamedWidth, gate_wish, known_moment
 from holdfast.ledger.chain import now
 from holdfast.ledger.entries import Recorded, Request
 from holdfast.mechanisms.claims import CHECKS
@@ -202,12 +202,12 @@ def _untried_line(
 def guess_of_likely_width(
     desk: Desk, questions: Sequence[Bound], guess: Guess, named: NamedWidth
 ) -> Guess:
-    """The guess with the half-width of each question; as it is where one is named.
+    """What is guessed, with the half-width of each question; as it is where one is named.
 
     What has no single mean of independent rows to be claimed of keeps the half-width of the ledger,
     and so does what earlier answers settle at it.
     """
-    if named.is_named or guess.verb != "check" or guess.side is not None:
+    if named.is_named or guess.side is not None:
         return guess
     transcript = desk.refresh()
     if transcript.checker is not CHECKS or not transcript.terms.promises:

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import html
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from holdfast import require
 from holdfast.data.design import DesignValue, group_sizes, in_order
-from holdfast.data.sample import Sample
 from holdfast.errors import InvalidArgument, InvalidQuestion
 from holdfast.holdout.answer import Answer
 from holdfast.holdout.desk import Desk, close
 from holdfast.holdout.price import Cost
 from holdfast.holdout.request import NamedWidth, as_named, is_describable
-from holdfast.question.columns import Schema
 from holdfast.question.expression import Column, ColumnType, numeral
 from holdfast.statistics.bind import Question
 from holdfast.statistics.entry import TableCall
@@ -34,8 +30,7 @@ __all__ = [
     "Groups",
     "cost_of_discovering",
     "frame_of_kind",
-    "groups_for",
-    "knowing",
+    "groups_to_discover",
     "together",
 ]
 
@@ -334,86 +329,17 @@ _ANY_MEMBER: dict[ColumnType, DesignValue] = {
     ColumnType.TEXT: "",
 }
 
-_Group = tuple[DesignValue, ...]
 
-
-def knowing(desk: Desk, training: Sample | None) -> GroupsOf:
-    """The groups that are known without the protected rows, or from those of `training`.
-
-    As of now: somebody else may have declared ranges or values meanwhile.
-    """
-    desk.refresh()
-    return partial(_known, desk, training)
-
-
-def _known(desk: Desk, training: Sample | None, columns: Sequence[Column]) -> Sequence[_Group]:
-    names = [column.name for column in columns]
-    if set(names) <= set(desk.table.design.columns):
-        return desk.table.design.combinations(names)
-    declared = [_declared(desk, column) for column in columns]
-    unknown = [name for name, values in zip(names, declared, strict=True) if values is None]
-    if not unknown:
-        return list(product(*(values or () for values in declared)))
-    observed = sorted(group_sizes(_other_rows(desk, training, unknown), unknown), key=in_order)
-    if len(unknown) == len(names):
-        return observed
-    values_seen = [value for (value,) in observed]
-    return list(product(*(values_seen if values is None else values for values in declared)))
-
-
-def _declared(desk: Desk, column: Column) -> Sequence[DesignValue] | None:
-    """The values of a column as they were declared; None if they were not."""
-    schema: Schema = desk.table.schema
-    if column.name in desk.table.design.columns:
-        return desk.table.design.members(column.name)
-    if column.name in schema.values:
-        values = schema.values[column.name]
-        return [int(each) for each in values] if column.type is ColumnType.INTEGER else values
-    if column.type is ColumnType.BOOLEAN:
-        return (False, True)
-    if column.type is ColumnType.INTEGER and column.name in schema.bounds:
-        low, high = schema.bounds[column.name]
-        if high - low < _LONGEST_RANGE:
-            return range(math.ceil(low), math.floor(high) + 1)
-    return None
-
-
-def _other_rows(desk: Desk, training: Sample | None, names: Sequence[str]) -> Sample:
-    """Rows to take groups from, which are not the protected ones."""
-    rows = desk.train if training is None else training
-    missing = [name for name in names if rows is None or name not in rows.types]
-    if rows is None or missing:
-        raise InvalidQuestion(
-            f"by={missing[0]!r} needs to know the groups without looking at the protected rows: "
-            "declare its values= (or a range of whole numbers) in the schema, attach other rows "
-            "with train= (--train FILE), declare design= (--design at init), or ask each group "
-            "with where=."
-        )
-    return rows
-
-
-def groups_for(
-    desk: Desk,
-    question: Question | TableCall,
-    width: NamedWidth,
-    *,
-    discover: bool,
-    top: int | None,
+def groups_to_discover(
+    desk: Desk, question: Question | TableCall, width: NamedWidth, top: int | None
 ) -> GroupsOf:
-    """The groups that are known; or to `discover`, those of the protected rows.
-
-    Of them the `top` largest, if so many are wanted. To look ends asks and checks.
-    """
-    if discover:
-        if width.is_named:
-            raise InvalidArgument(
-                "tolerance= and half_width= ask on the ledger, which discover= closes; give one."
-            )
-        most = None if top is None else require.positive_integer("top", top)
-        return partial(_discovered, desk, _with_groups(question), most)
-    if top is not None:
-        raise InvalidArgument("top= chooses among discovered groups; it needs discover=True.")
-    return knowing(desk, None)
+    """The groups of the protected rows, or the `top` largest; to look ends asks and checks."""
+    if width.is_named:
+        raise InvalidArgument(
+            "tolerance= and half_width= ask on the ledger, which discover= closes; give one."
+        )
+    most = None if top is None else require.positive_integer("top", top)
+    return partial(_discovered, desk, _with_groups(question), most)
 
 
 def cost_of_discovering(desk: Desk, question: Question | TableCall) -> Cost:
@@ -434,7 +360,7 @@ def _with_groups(question: Question | TableCall) -> TableCall:
 
 def _discovered(
     desk: Desk, call: TableCall, top: int | None, columns: Sequence[Column]
-) -> Sequence[_Group]:
+) -> Sequence[tuple[DesignValue, ...]]:
     _require_discoverable(desk, call, columns)
     names = [column.name for column in columns]
     rows = close(desk, f"the groups by {', '.join(names)} were looked up in the protected rows")

@@ -3,82 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
-from numbers import Real
 from typing import Any
 
-from holdfast import require
-from holdfast.data.overlap import RowContents, unexplained_overlap
+from holdfast.data.fingerprint import RowContents, unexplained_overlap
 from holdfast.data.sample import Sample, is_readable
 from holdfast.data.source import KnownTable, csv_paths, open_sample
-from holdfast.did_you_mean import number_meant
 from holdfast.errors import InvalidArgument
-from holdfast.ledger.identity import is_protected
-from holdfast.ledger.opening import Opening
-from holdfast.mechanisms.mechanism import ForecastGrounds, LikelyWidth
+from holdfast.ledger.opening import Opening, is_protected
 from holdfast.question.row import GRID, RowValue, row_value
 from holdfast.statistics.entry import Table
 from holdfast.statistics.mean import GroupMean
-from holdfast.statistics.player import Side, Verb
 from holdfast.statistics.statistic import Statistic, columns_of
 
 __all__ = [
-    "Guess",
     "averages",
-    "guess_of",
-    "guessed_number",
     "other_rows",
-    "require_one_claim",
     "require_others",
     "training_rows",
     "training_variance",
 ]
-
-
-@dataclass(frozen=True, slots=True)
-class Guess:
-    """What the analyst guesses: a number for each question, every part from other rows, or nothing.
-
-    With a `side` the number is a bound that is claimed, and what is `gated` is to be shown beyond
-    it, perhaps `graded`; `differing` is the share of rows that are said to differ, and `forecast`
-    what is said of how likely it is to be shown. Where no half-width is named, `likely` are those
-    of each place, if one is chosen there. Read once: a table to guess from is opened once, whatever
-    it is used for.
-    """
-
-    numbers: tuple[float, ...] | None = None
-    rows: Sample | None = None
-    side: Side | None = None
-    gated: bool = False
-    differing: float | None = None
-    forecast: ForecastGrounds | None = None
-    graded: bool = False
-    likely: tuple[LikelyWidth | None, ...] = ()
-
-    @property
-    def verb(self) -> Verb:
-        """What is done with it."""
-        if self.gated:
-            return "gate"
-        return "ask" if self.numbers is None and self.rows is None else "check"
-
-    def likely_at(self, place: int) -> LikelyWidth | None:
-        """The half-width that was chosen for the question at a place."""
-        return self.likely[place] if self.likely else None
-
-    def tolerance_at(self, place: int, tolerance: float | None) -> float | None:
-        """The half-width of the claim at a place; where other rows are a way to ask, the call's."""
-        likely = self.likely_at(place)
-        return tolerance if likely is None or self.rows is not None else likely.tolerance
-
-    def each(self, count: int) -> Guess:
-        """One number as the guess of each of so many questions."""
-        return self if self.numbers is None else Guess(self.numbers * count)
-
-    def of(self, place: int) -> float | None:
-        """The number guessed of the question at a place."""
-        return None if self.numbers is None else self.numbers[place]
 
 
 def other_rows(data: Any, opening: Opening, secret: bytes, protected: RowContents | None) -> Sample:
@@ -168,36 +112,3 @@ def _require_columns(training: Sample, columns: Iterable[str], table: Table) -> 
                 f"the table to guess from has no column {column!r} of the type it has in the "
                 "holdout; give rows of the same columns. Nothing was spent."
             )
-
-
-def guess_of(
-    other_rows: Callable[[Any], Sample],
-    guess: Any,
-    at_most: float | None,
-    at_least: float | None,
-) -> Guess:
-    """A number, a side, or other rows to guess from; only here a table is opened."""
-    if at_most is not None:
-        return Guess((require.finite("at_most", at_most),), side="at most")
-    if at_least is not None:
-        return Guess((require.finite("at_least", at_least),), side="at least")
-    if guess is None:
-        return Guess()
-    if isinstance(guess, Real) or number_meant(guess) is not None:
-        return Guess((guessed_number(guess),))
-    return Guess(rows=other_rows(guess))
-
-
-def require_one_claim(
-    verb: Verb, guess: Any, at_most: float | None, at_least: float | None
-) -> None:
-    """Refuse a claim of nothing, or several claims at once."""
-    if [guess is None, at_most is None, at_least is None].count(False) != 1:
-        options = "guess=, at_most= and at_least=" if verb == "check" else "at_most= and at_least="
-        example = "guess=0.24" if verb == "check" else "at_least=0.2"
-        raise InvalidArgument(f"{verb} takes one of {options}, such as {example}.")
-
-
-def guessed_number(guess: object) -> float:
-    """A guess that must be a number."""
-    return require.finite("guess", guess, "a finite number, such as 0.24")

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from holdfast.certificate.certificate import ReuseCertificate
     from holdfast.certificate.signing import SigningKey
-    from holdfast.data.computed import ScoreBounds
+    from holdfast.data.attached import ScoreBounds
     from holdfast.holdout.declare import CorrectionOptions, DeclareCost, Learnt
     from holdfast.holdout.ending import Ending
     from holdfast.holdout.search import Declaring, Search, SearchCost

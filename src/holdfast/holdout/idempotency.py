@@ -7,27 +7,18 @@ the longer it is, and is done for retries only.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
-from holdfast.errors import InvalidArgument, InvalidQuestion, LedgerTampered
+from holdfast.errors import InvalidArgument, LedgerTampered
 from holdfast.holdout.answer import Answer
-from holdfast.holdout.batch import has_description
-from holdfast.holdout.budget import Budget, budget_of, kind_after
+from holdfast.holdout.budget import Budget, budget_of, left_for_more
 from holdfast.holdout.desk import Desk
-from holdfast.ledger.entries import Recorded, Request
+from holdfast.ledger.entries import Request
 from holdfast.ledger.transcript import Transcript
 from holdfast.statistics.bind import short_name
 from holdfast.statistics.entry import Bound
 
-__all__ = ["by_key", "left_after", "left_for_more", "retold"]
-
-
-def by_key(requests: Sequence[Request]) -> dict[str | None, list[int]]:
-    """The places of each call's requests; those without a key are told as one."""
-    places: dict[str | None, list[int]] = {}
-    for place, request in enumerate(requests):
-        places.setdefault(request.key, []).append(place)
-    return places
+__all__ = ["left_after", "retold"]
 
 
 def left_after(desk: Desk, keys: Sequence[str]) -> dict[str | None, Budget]:
@@ -41,23 +32,6 @@ def left_after(desk: Desk, keys: Sequence[str]) -> dict[str | None, Budget]:
         for key, seq in entries.items():
             budgets[key] = budgets[None] if newest else budget_of(_as_of(desk, seq)[0])
         return budgets
-
-
-def left_for_more(
-    desk: Desk,
-    question: Bound,
-    looks: Iterable[Recorded],
-    budget: Budget,
-    vector: str | None = None,
-) -> Budget:
-    """What is left for more questions, or vectors, like one that was answered by these looks."""
-    if has_description(question):
-        return budget
-    try:
-        kind = kind_after(question, looks, budget.terms, once=desk.once, vector=vector)
-    except InvalidQuestion:  # it was answered by its description, and otherwise is none
-        return budget
-    return budget.for_more_of([kind])
 
 
 def retold(
@@ -78,7 +52,7 @@ def retold(
     answers = []
     for question, line, body, request in zip(questions, recorded, lines, before, strict=True):
         own = [looks[each] for each in line.parts]
-        more = left_for_more(desk, question, own or [line], budget, request.vector)
+        more = left_for_more(question, own or [line], budget, request.vector, once=desk.once)
         answer = Answer(line, more, repeated=body["repeated"], parts=own)
         name = short_name(line.question, desk.table.schema)
         answers.append(answer.judged(request.better).called(name))

@@ -12,11 +12,9 @@ from typing import Any, Unpack
 
 from holdfast import require
 from holdfast.data.design import design_of
-from holdfast.data.files import AS_USUAL, TableForm, is_path, table_form
-from holdfast.data.fingerprint import fingerprint
+from holdfast.data.fingerprint import RowContents, fingerprint
 from holdfast.data.keys import key_order
 from holdfast.data.learning import implausible_scales, learnt_from
-from holdfast.data.overlap import RowContents
 from holdfast.data.randomised import randomised_of
 from holdfast.data.sample import Sample
 from holdfast.data.sampling import (
@@ -27,7 +25,7 @@ from holdfast.data.sampling import (
     sampling_of,
     sampling_to_dict,
 )
-from holdfast.data.source import KnownTable
+from holdfast.data.source import AS_USUAL, KnownTable, TableForm, is_path, table_form
 from holdfast.data.values import columns_with_missing
 from holdfast.errors import ImplausibleScale, InvalidArgument, SecondLedger
 from holdfast.guessers.guesser import guessers_of
@@ -45,9 +43,8 @@ from holdfast.holdout.options import OpenOptions, takes
 from holdfast.holdout.planned_width import planned_for
 from holdfast.ledger.backend import LedgerHome
 from holdfast.ledger.chain import canonical, now
-from holdfast.ledger.identity import Rows
 from holdfast.ledger.index import note_columns, note_ledger, others_over, with_the_same_rows
-from holdfast.ledger.opening import Opening
+from holdfast.ledger.opening import Opening, Rows
 from holdfast.ledger.secret import keyed_print
 from holdfast.ledger.store import Store, home_of
 from holdfast.ledger.transcript import Transcript
@@ -59,7 +56,7 @@ from holdfast.mechanisms.terms import Declarations, Describing, Terms
 from holdfast.question.columns import Schema, no_column
 from holdfast.question.declaring import listed
 from holdfast.question.expression import ColumnType
-from holdfast.statistics.bits import Prior
+from holdfast.statistics.description import Prior
 from holdfast.wording import plural
 
 __all__ = ["by_path", "open", "opened_again", "reopening"]

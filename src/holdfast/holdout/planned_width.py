@@ -22,7 +22,7 @@ from holdfast.holdout.budget import (
     part_stages,
     scaled_kinds,
 )
-from holdfast.mechanisms.kind import MechanismKind, Planned, short_half_width
+from holdfast.mechanisms.catalogue import MechanismKind, Planned, short_half_width
 from holdfast.mechanisms.leakage import Leakage
 from holdfast.mechanisms.mechanism import Mechanism
 from holdfast.mechanisms.terms import WHOLE_RANGE, Account, Terms

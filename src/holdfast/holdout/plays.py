@@ -7,35 +7,48 @@ the last of the parts.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import count
 
-from holdfast.errors import InvalidArgument, LedgerTampered, Refused
+from holdfast.errors import (
+    InvalidArgument,
+    LedgerTampered,
+    Refused,
+)
 from holdfast.holdout.answer import Answer
 from holdfast.holdout.batch import Body, LookFound, is_described
-from holdfast.holdout.budget import Budget
+from holdfast.holdout.budget import Budget, left_for_more
 from holdfast.holdout.desk import Desk
-from holdfast.holdout.guess import Guess
-from holdfast.holdout.idempotency import by_key, left_after, left_for_more, retold
+from holdfast.holdout.idempotency import left_after, retold
 from holdfast.holdout.request import (
     ClaimGrounds,
+    Guess,
     claim_grounds,
     claimed,
     plays_of,
-    values_to_declare,
-    values_to_fill_in,
     wishes_for,
 )
 from holdfast.ledger.chain import now
 from holdfast.ledger.composites import Followed, claim_verdict, read_whole, rows_about, whole
 from holdfast.ledger.entries import Recorded, Request, telling
 from holdfast.ledger.implied import Implied, intersected
-from holdfast.ledger.limits import alike
-from holdfast.mechanisms.mechanism import Refuted, Wish, about
-from holdfast.statistics.bind import short_name
-from holdfast.statistics.derived import Joined, Play, Subquestion, is_single
+from holdfast.mechanisms.mechanism import Refuted, Wish, about, alike
+from holdfast.question.expression import ColumnType
+from holdfast.statistics.bind import (
+    short_name,
+)
+from holdfast.statistics.derived import (
+    Joined,
+    Play,
+    Subquestion,
+    is_single,
+)
+from holdfast.statistics.description import (
+    Prior,
+)
 from holdfast.statistics.entry import Bound
 from holdfast.statistics.player import Due, Plays
 from holdfast.statistics.statistic import Statistic
@@ -43,7 +56,15 @@ from holdfast.theory.base.implied import open_sides
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.safeside import float_above, float_below
 
-__all__ = ["answered", "implied_claim", "plays_to_run", "wish_of"]
+__all__ = [
+    "answered",
+    "by_key",
+    "implied_claim",
+    "plays_to_run",
+    "values_to_declare",
+    "values_to_fill_in",
+    "wish_of",
+]
 
 
 def wish_of(desk: Desk, statistic: Statistic, guess: Guess, tolerance: float | None) -> Wish:
@@ -218,6 +239,9 @@ class _Call:
         others = iter(wishes_for(desk, plain, rows, tolerance, likely) if plain else ())
         wishes = []
         for place, part in batch:
+            if part.guess is None and not part.refuted:
+                wishes.append(next(others))
+                continue
             wanted = self.guess.tolerance_at(place, tolerance)
             t = desk.half_width(wanted, part.statistic)
             if part.refuted:
@@ -228,8 +252,6 @@ class _Call:
                     narrow=True,
                     follows=self._refuted(place, part.statistic.text),
                 )
-            elif part.guess is None:
-                wish = next(others)
             else:
                 wish = self.claims[place].of(claimed(part, t, wanted))
                 wish = _half_implied(desk, self.questions[place], wish)
@@ -336,7 +358,7 @@ class _Call:
     def _answer(self, place: int, left: Budget) -> Answer:
         question, taken = self.questions[place], self.taken[place]
         vector = self.requests[place].vector
-        more = left_for_more(self.desk, question, taken.looks, left, vector)
+        more = left_for_more(question, taken.looks, left, vector, once=self.desk.once)
         line = self._written(taken)
         answer = Answer(line, more, repeated=taken.repeated, parts=taken.looks)
         alone = len(self.questions) == 1
@@ -377,7 +399,8 @@ def answered(
     call = _Call(desk, questions, requests, guess, tolerance, silent, claims, Plays(plays), taken)
     call.run()
     called = by_key(requests)
-    left = left_after(desk, [key for key in called if key is not None])
+    keys = [key for key in called if key is not None]
+    left: dict[str | None, Budget] = left_after(desk, keys) if keys else {None: desk.budget()}
     answers: dict[int, Answer] = {}
     for key, places in called.items():
         if key is not None and taken[places[0]].line is None:  # another call with it was faster
@@ -387,3 +410,54 @@ def answered(
             own_answers = call.answers(places, left[key])
         answers |= zip(places, own_answers, strict=True)
     return [answers[place] for place in range(len(questions))]
+
+
+def values_to_declare(desk: Desk, text: str, bits: float | None) -> str | None:
+    """Advice to declare the values that a question spells letter by letter, with its gain."""
+    if bits is None or desk.ground is None or not isinstance(desk.ground.prior, Prior):
+        return None
+    prior, known = desk.ground.prior, desk.table.schema.values
+    undeclared = [
+        name
+        for name, kind in prior.schema.types.items()
+        if kind is ColumnType.TEXT and name not in known and name in text
+    ]
+    cheaper = prior.with_values_declared(prior.read(text)) if undeclared else None
+    if cheaper is None:
+        return None
+    columns, length = cheaper
+    level = -desk.ground.log_beta
+    ratio = math.sqrt((level + length * _LN2) / (level + bits * _LN2))
+    if ratio > _WORTH_SAYING:
+        return None
+    gain = "half as wide" if ratio <= _HALF else _less(ratio)
+    return (
+        f"declare the values of {' and '.join(columns)}: about {length:.0f} bits instead of "
+        f"{bits:.0f}, {gain}"
+    )
+
+
+def values_to_fill_in(rows: tuple[int, int] | None, missing: tuple[int, int]) -> str | None:
+    """Advice to fill in missing values, with its gain: a half-width falls by the root of rows."""
+    if rows is None or missing[0] == 0:
+        return None
+    ratio = math.sqrt(rows[1] / (rows[1] + missing[0]))
+    if ratio > _WORTH_FILLING:
+        return None
+    gain = "half as wide or less" if ratio <= _HALF else f"about {_less(ratio)}"
+    return f"fewer rows are known: with the {missing[0]:,} missing values it would be {gain}"
+
+
+def _less(ratio: float) -> str:
+    return f"{100.0 * (1.0 - ratio):.0f} % narrower"
+
+
+_LN2, _WORTH_SAYING, _WORTH_FILLING, _HALF = math.log(2.0), 0.95, 0.9, 0.52
+
+
+def by_key(requests: Sequence[Request]) -> dict[str | None, list[int]]:
+    """The places of each call's requests; those without a key are told as one."""
+    places: dict[str | None, list[int]] = {}
+    for place, request in enumerate(requests):
+        places.setdefault(request.key, []).append(place)
+    return places

@@ -12,11 +12,9 @@ from holdfast.errors import BudgetExhausted, Refused, Shortfall
 from holdfast.holdout.batch import by_mechanism, event_of, has_description, is_described
 from holdfast.holdout.budget import Budget, question_kind
 from holdfast.holdout.desk import Desk
-from holdfast.holdout.guess import Guess
 from holdfast.holdout.plays import implied_claim, plays_to_run, wish_of
-from holdfast.holdout.request import ClaimGrounds, claim_grounds, claimed
-from holdfast.ledger.limits import in_unit
-from holdfast.mechanisms.mechanism import Mechanism, Offer, Release, Status, Wish, charged
+from holdfast.holdout.request import ClaimGrounds, Guess, claim_grounds, claimed
+from holdfast.mechanisms.mechanism import Mechanism, Offer, Release, Status, Wish, charged, in_unit
 from holdfast.mechanisms.terms import Account
 from holdfast.statistics.bind import short_name
 from holdfast.statistics.derived import (

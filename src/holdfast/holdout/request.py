@@ -7,23 +7,28 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
+from itertools import product
+from numbers import Real
+from typing import Any
 
 from holdfast import require
+from holdfast.data.design import DesignValue, group_sizes, in_order
 from holdfast.data.sample import Sample
+from holdfast.did_you_mean import number_meant
 from holdfast.errors import InvalidArgument, InvalidQuestion, Refused, ToleranceTooTight
 from holdfast.holdout.attach import differing
 from holdfast.holdout.batch import is_described
 from holdfast.holdout.desk import Desk
-from holdfast.holdout.guess import Guess, averages
+from holdfast.holdout.guess import averages
 from holdfast.ledger.dictionaries import Dictionary, late_question
 from holdfast.ledger.opening import Opening
 from holdfast.mechanisms.catalogue import kind_of
 from holdfast.mechanisms.mechanism import ForecastGrounds, LikelyWidth, Wish, about
 from holdfast.mechanisms.terms import WHOLE_RANGE
-from holdfast.question.expression import ColumnType
+from holdfast.question.columns import Schema
+from holdfast.question.expression import Column, ColumnType
 from holdfast.question.parse import reads_alike
 from holdfast.statistics.bind import Question, bind, read_question, require_likely_values
-from holdfast.statistics.bits import Prior
 from holdfast.statistics.derived import (
     Difference,
     Paired,
@@ -40,8 +45,12 @@ from holdfast.statistics.description import (
     reads_as_written,
 )
 from holdfast.statistics.entry import Bound, Call, TableCall
-from holdfast.statistics.labelled import GroupsOf, Labelled, labelled
-from holdfast.statistics.player import play_of
+from holdfast.statistics.labelled import (
+    GroupsOf,
+    Labelled,
+    labelled,
+)
+from holdfast.statistics.player import Side, Verb, play_of
 from holdfast.statistics.scores import BalancedAccuracy
 from holdfast.statistics.statistic import Statistic
 from holdfast.theory.base.safeside import float_below
@@ -49,6 +58,7 @@ from holdfast.theory.leakage.gates import gate_shows
 
 __all__ = [
     "ClaimGrounds",
+    "Guess",
     "NamedWidth",
     "as_named",
     "bound_to",
@@ -56,14 +66,16 @@ __all__ = [
     "claimed",
     "described_question",
     "gate_wish",
+    "guess_of",
+    "guessed_number",
     "is_describable",
+    "knowing",
     "known_moment",
     "one_answer_of",
     "plays_of",
     "require_enough_differing",
+    "require_one_claim",
     "ruled",
-    "values_to_declare",
-    "values_to_fill_in",
     "width_in_units",
     "wishes_for",
 ]
@@ -89,7 +101,7 @@ def described_question(
     try:
         if dictionaries.named and dictionaries.declarations:
             return _by_declarations(desk, bind(question, desk.table), together)
-        bound = desk.ground.prior.read(question)
+        bound = desk.ground.prior.read(question, text)
         return ruled(desk, bound, was_read=text == bound.text, together=together)
     except InvalidQuestion:
         return None  # what is wrong with it is said where it is bound to the table
@@ -128,49 +140,6 @@ def _declared(desk: Desk, late: Dictionary, text: str) -> DescribedQuestion | No
     except InvalidQuestion:
         return None
     return found if found.text == text else None
-
-
-def values_to_declare(desk: Desk, text: str, bits: float | None) -> str | None:
-    """Advice to declare the values that a question spells letter by letter, with its gain."""
-    if bits is None or desk.ground is None or not isinstance(desk.ground.prior, Prior):
-        return None
-    prior, known = desk.ground.prior, desk.table.schema.values
-    undeclared = [
-        name
-        for name, kind in prior.schema.types.items()
-        if kind is ColumnType.TEXT and name not in known and name in text
-    ]
-    cheaper = prior.with_values_declared(prior.read(text)) if undeclared else None
-    if cheaper is None:
-        return None
-    columns, length = cheaper
-    level = -desk.ground.log_beta
-    ratio = math.sqrt((level + length * _LN2) / (level + bits * _LN2))
-    if ratio > _WORTH_SAYING:
-        return None
-    gain = "half as wide" if ratio <= _HALF else _less(ratio)
-    return (
-        f"declare the values of {' and '.join(columns)}: about {length:.0f} bits instead of "
-        f"{bits:.0f}, {gain}"
-    )
-
-
-def values_to_fill_in(rows: tuple[int, int] | None, missing: tuple[int, int]) -> str | None:
-    """Advice to fill in missing values, with its gain: a half-width falls by the root of rows."""
-    if rows is None or missing[0] == 0:
-        return None
-    ratio = math.sqrt(rows[1] / (rows[1] + missing[0]))
-    if ratio > _WORTH_FILLING:
-        return None
-    gain = "half as wide or less" if ratio <= _HALF else f"about {_less(ratio)}"
-    return f"fewer rows are known: with the {missing[0]:,} missing values it would be {gain}"
-
-
-def _less(ratio: float) -> str:
-    return f"{100.0 * (1.0 - ratio):.0f} % narrower"
-
-
-_LN2, _WORTH_SAYING, _WORTH_FILLING, _HALF = math.log(2.0), 0.95, 0.9, 0.52
 
 
 def is_describable(desk: Desk, question: Question) -> bool:
@@ -550,3 +519,146 @@ def require_enough_differing(desk: Desk, question: Bound, guess: Guess) -> None:
         f"{differ:,} differ; even if all of those were on one side it could not be shown now. "
         "Nothing was spent. Gate a candidate that differs more, or use more rows."
     )
+
+
+# What the analyst guesses: numbers, or other rows to compute them from.
+
+
+@dataclass(frozen=True, slots=True)
+class Guess:
+    """What the analyst guesses: a number for each question, every part from other rows, or nothing.
+
+    With a `side` the number is a bound that is claimed, and what is `gated` is to be shown beyond
+    it, perhaps `graded`; `differing` is the share of rows that are said to differ, and `forecast`
+    what is said of how likely it is to be shown. Where no half-width is named, `likely` are those
+    of each place, if one is chosen there. Read once: a table to guess from is opened once, whatever
+    it is used for.
+    """
+
+    numbers: tuple[float, ...] | None = None
+    rows: Sample | None = None
+    side: Side | None = None
+    gated: bool = False
+    differing: float | None = None
+    forecast: ForecastGrounds | None = None
+    graded: bool = False
+    likely: tuple[LikelyWidth | None, ...] = ()
+
+    @property
+    def verb(self) -> Verb:
+        """What is done with it."""
+        if self.gated:
+            return "gate"
+        return "ask" if self.numbers is None and self.rows is None else "check"
+
+    def likely_at(self, place: int) -> LikelyWidth | None:
+        """The half-width that was chosen for the question at a place."""
+        return self.likely[place] if self.likely else None
+
+    def tolerance_at(self, place: int, tolerance: float | None) -> float | None:
+        """The half-width of the claim at a place; where other rows are a way to ask, the call's."""
+        likely = self.likely_at(place)
+        return tolerance if likely is None or self.rows is not None else likely.tolerance
+
+    def each(self, count: int) -> Guess:
+        """One number as the guess of each of so many questions."""
+        return self if self.numbers is None else Guess(self.numbers * count)
+
+    def of(self, place: int) -> float | None:
+        """The number guessed of the question at a place."""
+        return None if self.numbers is None else self.numbers[place]
+
+
+def guess_of(
+    other_rows: Callable[[Any], Sample],
+    guess: Any,
+    at_most: float | None,
+    at_least: float | None,
+) -> Guess:
+    """A number, a side, or other rows to guess from; only here a table is opened."""
+    if at_most is not None:
+        return Guess((require.finite("at_most", at_most),), side="at most")
+    if at_least is not None:
+        return Guess((require.finite("at_least", at_least),), side="at least")
+    if guess is None:
+        return Guess()
+    if isinstance(guess, Real) or number_meant(guess) is not None:
+        return Guess((guessed_number(guess),))
+    return Guess(rows=other_rows(guess))
+
+
+def require_one_claim(
+    verb: Verb, guess: Any, at_most: float | None, at_least: float | None
+) -> None:
+    """Refuse a claim of nothing, or several claims at once."""
+    if [guess is None, at_most is None, at_least is None].count(False) != 1:
+        options = "guess=, at_most= and at_least=" if verb == "check" else "at_most= and at_least="
+        example = "guess=0.24" if verb == "check" else "at_least=0.2"
+        raise InvalidArgument(f"{verb} takes one of {options}, such as {example}.")
+
+
+def guessed_number(guess: object) -> float:
+    """A guess that must be a number."""
+    return require.finite("guess", guess, "a finite number, such as 0.24")
+
+
+# Which groups there are, as far as that is public.
+
+
+_Group = tuple[DesignValue, ...]
+_LONGEST_RANGE = 40  # whole numbers of a declared range
+
+
+def knowing(desk: Desk, training: Sample | None) -> GroupsOf:
+    """The groups that are known without the protected rows, or from those of `training`.
+
+    As of now: somebody else may have declared ranges or values meanwhile.
+    """
+    desk.refresh()
+    return partial(_known, desk, training)
+
+
+def _known(desk: Desk, training: Sample | None, columns: Sequence[Column]) -> Sequence[_Group]:
+    names = [column.name for column in columns]
+    if set(names) <= set(desk.table.design.columns):
+        return desk.table.design.combinations(names)
+    declared = [_declared_values(desk, column) for column in columns]
+    unknown = [name for name, values in zip(names, declared, strict=True) if values is None]
+    if not unknown:
+        return list(product(*(values or () for values in declared)))
+    observed = sorted(group_sizes(_other_rows(desk, training, unknown), unknown), key=in_order)
+    if len(unknown) == len(names):
+        return observed
+    values_seen = [value for (value,) in observed]
+    return list(product(*(values_seen if values is None else values for values in declared)))
+
+
+def _declared_values(desk: Desk, column: Column) -> Sequence[DesignValue] | None:
+    """The values of a column as they were declared; None if they were not."""
+    schema: Schema = desk.table.schema
+    if column.name in desk.table.design.columns:
+        return desk.table.design.members(column.name)
+    if column.name in schema.values:
+        values = schema.values[column.name]
+        return [int(each) for each in values] if column.type is ColumnType.INTEGER else values
+    if column.type is ColumnType.BOOLEAN:
+        return (False, True)
+    if column.type is ColumnType.INTEGER and column.name in schema.bounds:
+        low, high = schema.bounds[column.name]
+        if high - low < _LONGEST_RANGE:
+            return range(math.ceil(low), math.floor(high) + 1)
+    return None
+
+
+def _other_rows(desk: Desk, training: Sample | None, names: Sequence[str]) -> Sample:
+    """Rows to take groups from, which are not the protected ones."""
+    rows = desk.train if training is None else training
+    missing = [name for name in names if rows is None or name not in rows.types]
+    if rows is None or missing:
+        raise InvalidQuestion(
+            f"by={missing[0]!r} needs to know the groups without looking at the protected rows: "
+            "declare its values= (or a range of whole numbers) in the schema, attach other rows "
+            "with train= (--train FILE), declare design= (--design at init), or ask each group "
+            "with where=."
+        )
+    return rows

@@ -18,8 +18,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, TypedDict, Unpack, get_args
 
 from holdfast import require
-from holdfast.data.attached import Fields, column_values
-from holdfast.data.computed import Computed, ScoreBounds, type_within
+from holdfast.data.attached import Computed, Fields, ScoreBounds, column_values, type_within
 from holdfast.data.fingerprint import fingerprint
 from holdfast.errors import InvalidArgument, InvalidQuestion
 from holdfast.holdout.answer import Answer
@@ -27,9 +26,9 @@ from holdfast.holdout.ask import CallTerms, answers_to
 from holdfast.holdout.attach import Bringing, attach_column, checked_name
 from holdfast.holdout.batch import Body
 from holdfast.holdout.desk import Desk
-from holdfast.holdout.guess import Guess
 from holdfast.holdout.options import takes
 from holdfast.holdout.price import Cost, cost_of
+from holdfast.holdout.request import Guess
 from holdfast.holdout.space import Space, space_of
 from holdfast.ledger.attachments import AttachedColumn, Origin
 from holdfast.ledger.chain import now

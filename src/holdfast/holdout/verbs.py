@@ -29,8 +29,7 @@ from holdfast.holdout.forecast import (
     on_side_of_claim,
     require_unprotected,
 )
-from holdfast.holdout.groups import Distribution, Groups, cost_of_discovering, groups_for, knowing
-from holdfast.holdout.guess import Guess, guess_of, guessed_number, require_one_claim
+from holdfast.holdout.groups import Distribution, Groups, cost_of_discovering, groups_to_discover
 from holdfast.holdout.options import (
     AskOptions,
     BatchOptions,
@@ -42,10 +41,15 @@ from holdfast.holdout.options import (
 from holdfast.holdout.plays import implied_claim
 from holdfast.holdout.price import Cost, cost_of, require_groups_covered
 from holdfast.holdout.request import (
+    Guess,
     NamedWidth,
     bound_to,
+    guess_of,
+    guessed_number,
+    knowing,
     one_answer_of,
     require_enough_differing,
+    require_one_claim,
     ruled,
 )
 from holdfast.ledger.attachments import BoardRecord, BoardTerms, TurnedAway
@@ -245,7 +249,8 @@ class Verbs:
             part = width.part_of([member for _, member in bound.members], rows)
             return cost_of(self._desk, bound, claim.each(len(bound.members)), part)
         single = one_answer_of(bound)
-        claim = guess_of_likely_width(self._desk, [single], claim, width)
+        if claim.verb == "check":
+            claim = guess_of_likely_width(self._desk, [single], claim, width)
         part = claim.tolerance_at(0, width.part_of([single], rows))
         claim = on_side_of_claim(claim, single)
         if claim.side is None:
@@ -286,7 +291,12 @@ class Verbs:
         """
         terms, question = CallTerms.of(options), self._worded(question, options, by)
         discover, top = options.get("discover", False), options.get("top")
-        groups = groups_for(self._desk, question, terms.width, discover=discover, top=top)
+        if discover:
+            groups = groups_to_discover(self._desk, question, terms.width, top)
+        elif top is not None:
+            raise InvalidArgument("top= chooses among discovered groups; it needs discover=True.")
+        else:
+            groups = knowing(self._desk, None)
         return self._put(question, Guess(), terms, groups, describe=True)
 
     @takes(BatchOptions)
@@ -425,7 +435,8 @@ class Verbs:
             one_answer_of(bound_to(desk, question, groups, describe=describe))
             for question in questions
         ]
-        guess = guess_of_likely_width(desk, bound, guess, terms.width)
+        if guess.verb == "check":
+            guess = guess_of_likely_width(desk, bound, guess, terms.width)
         requests = terms.requests(desk, bound, [better_of(each) for each in questions], guess)
         before = told_before(desk, bound, requests)
         return answers_to(desk, bound, requests, guess) if before is None else before
@@ -446,7 +457,8 @@ class Verbs:
             guess = guess.each(len(bound.members))
             return table_of_answers(desk, bound, guess, terms, self._frame_kind)
         single = one_answer_of(bound)
-        guess = guess_of_likely_width(desk, [single], guess, terms.width)
+        if guess.verb == "check":
+            guess = guess_of_likely_width(desk, [single], guess, terms.width)
         requests = terms.requests(desk, [single], [better_of(question)], guess)
         before = told_before(desk, [single], requests)
         if before is not None:

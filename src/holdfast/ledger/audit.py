@@ -32,17 +32,15 @@ from holdfast.ledger.column_files import kept_values
 from holdfast.ledger.composites import Followed, rebuilt, whole
 from holdfast.ledger.dictionaries import offered_again
 from holdfast.ledger.entries import Asked, Pending, Recorded, Request, reading_entry
-from holdfast.ledger.identity import has_shape
 from holdfast.ledger.implied import Implications, NamedLooks, intersected
-from holdfast.ledger.limits import CLOSE, alike, stated_range
-from holdfast.ledger.opening import REOPEN, Opening
+from holdfast.ledger.opening import REOPEN, Opening, has_shape
 from holdfast.ledger.secret import keyed_print
 from holdfast.ledger.store import Reader, look
 from holdfast.ledger.subjects import subjects_of
 from holdfast.ledger.transcript import Transcript, checkpoint_of, informed
 from holdfast.mechanisms.catalogue import kind_of
 from holdfast.mechanisms.described import DESCRIBED, ground_of
-from holdfast.mechanisms.mechanism import ForecastGrounds, Offer, Wish
+from holdfast.mechanisms.mechanism import CLOSE, ForecastGrounds, Offer, Wish, alike, stated_range
 from holdfast.mechanisms.reveal import REVEAL
 from holdfast.mechanisms.terms import Terms
 from holdfast.statistics.bind import asked_again, recorded_statistic

@@ -14,8 +14,8 @@ from typing import Any
 
 from holdfast.errors import Refused
 from holdfast.ledger.entries import Recorded, Request
-from holdfast.ledger.limits import interval_told, lies_in, open_ended, value_told
 from holdfast.mechanisms.described import release_of
+from holdfast.mechanisms.mechanism import interval_told, lies_in, open_ended, value_told
 from holdfast.mechanisms.terms import Terms
 from holdfast.statistics.derived import Difference, Estimate, Joined, Subquestion, own_unit
 from holdfast.statistics.description import DescribedQuestion, share_symbols

@@ -30,26 +30,25 @@ from holdfast import require
 from holdfast.errors import BudgetExhausted, InvalidQuestion, LedgerTampered, Refused
 from holdfast.ledger.attachments import AttachedColumn, Attachments
 from holdfast.ledger.chain import canonical
-from holdfast.ledger.limits import alike
 from holdfast.ledger.opening import Opening
 from holdfast.mechanisms.described import Described
-from holdfast.mechanisms.mechanism import Mechanism, Offer
+from holdfast.mechanisms.mechanism import Mechanism, Offer, alike
 from holdfast.mechanisms.terms import Account, Closed, Terms
 from holdfast.mechanisms.winner import WINNER, CvScores, Winner, WinnerQuestion
 from holdfast.question.bounds import Range
 from holdfast.question.columns import Schema
 from holdfast.question.declaring import bounds_pair
-from holdfast.statistics.bind import Question, bind
-from holdfast.statistics.bits import Bits, Prior
+from holdfast.statistics.bind import Question, bind, parts_of
 from holdfast.statistics.description import (
+    Bits,
     DescribedQuestion,
+    Prior,
     columns_read,
     described,
     described_again,
 )
 from holdfast.statistics.entry import Bound, Part, Table
 from holdfast.statistics.mean import Mean
-from holdfast.statistics.registry import parts_of
 from holdfast.statistics.rule import Ground
 from holdfast.theory.leakage.claim_levels import log_left
 from holdfast.theory.length.levels import (
@@ -129,8 +128,8 @@ class LatePrior:
     size: int
     declared: frozenset[Part]
 
-    def read(self, question: Question) -> Bound:
-        return self.own.read(question)
+    def read(self, question: Question, text: str | None = None) -> Bound:
+        return self.own.read(question, text)
 
     def of(self, question: Bound) -> Bits:
         return Bits.priced(parts_of(question), self.millibits)

@@ -41,7 +41,6 @@ from typing import Any, Literal, TypeAlias
 
 from holdfast.errors import LedgerTampered
 from holdfast.ledger.chain import canonical
-from holdfast.ledger.limits import in_unit, interval_told, value_told
 from holdfast.mechanisms.described import rule_from
 from holdfast.mechanisms.mechanism import (
     LikelyWidth,
@@ -51,7 +50,8 @@ from holdfast.mechanisms.mechanism import (
     Release,
     Symbol,
     charged,
-    revealed,
+    in_own_unit,
+    in_unit,
 )
 from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.terms import Account, Closed
@@ -621,19 +621,22 @@ def recorded(
     number: int | None,
 ) -> Recorded:
     """One answer of a batch, as the ledger tells it; `number` is that of its line."""
-    offer, low, high = reserved.offer, reserved.low, reserved.high
-    extra, limits = offer.extra or {}, Interval(low, high)
+    offer, limits = reserved.offer, Interval(reserved.low, reserved.high)
+    extra = offer.extra or {}
     rule = None if offer.bits is None else rule_from(extra["rule"])
+    own = in_own_unit(
+        offer, release, limits, rule, unbounded=reserved.unbounded, refuted=reserved.follows
+    )
     return Recorded(
         number=number,
         look=release.number,
         parts=(),
         question=offer.question,
         status=release.status,
-        value=value_told(release.value, limits, rule),
-        interval=interval_told(release.interval, limits, rule, unbounded=reserved.unbounded),
+        value=own.value,
+        interval=own.interval,
         range=limits,
-        guess=None if offer.guess is None else in_unit(offer.guess, low, high),
+        guess=own.guess,
         claim=offer.claim,
         tolerance=offer.tolerance,
         charge=release.charge,
@@ -643,7 +646,7 @@ def recorded(
         mechanism=mechanism.name,
         receipt=receipt,
         variance=offer.variance,
-        revealed=revealed(offer, release, reserved.follows),
+        revealed=own.revealed,
         reach=None if offer.claim is None else offer.radius,
         bits=offer.bits,
         planned=bool(extra.get("planned")),
@@ -655,7 +658,7 @@ def recorded(
         alike=extra.get("alike"),
         event=None if offer.bits is None else extra.get("event"),
         symbols=tuple(symbol) if isinstance(symbol, list | tuple) else None,
-        forecast=offer.forecast,
+        forecast=own.forecast,
         adjusted=release.adjusted,
         subjects=reserved.subjects,
     )

@@ -27,7 +27,6 @@ from holdfast.data.sampling import Independent
 from holdfast.errors import HoldfastError
 from holdfast.ledger.composites import Followed, restated
 from holdfast.ledger.entries import Recorded
-from holdfast.ledger.limits import CLOSE
 from holdfast.ledger.subjects import (
     ShareAbove,
     SharesAbove,
@@ -46,6 +45,7 @@ from holdfast.ledger.subjects import (
     value_about,
 )
 from holdfast.ledger.transcript import Transcript
+from holdfast.mechanisms.mechanism import CLOSE
 from holdfast.question import build
 from holdfast.question.expression import Expression, Op, text_of
 from holdfast.question.row import RowValue, row_value

@@ -21,7 +21,7 @@ from typing import Any
 from urllib.parse import quote
 
 from holdfast.data.database import is_database_url
-from holdfast.data.files import FileStamp
+from holdfast.data.source import FileStamp
 from holdfast.errors import HoldfastError
 from holdfast.ledger.backend import LedgerHome
 from holdfast.ledger.chain import keyed

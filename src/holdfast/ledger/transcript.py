@@ -43,14 +43,13 @@ from holdfast.ledger.entries import (
     require_numbered,
     require_settled,
 )
-from holdfast.ledger.limits import alike
 from holdfast.ledger.opening import REOPEN, Opening
 from holdfast.mechanisms.catalogue import built, claiming
 from holdfast.mechanisms.claims import CHECKS, GATES
 from holdfast.mechanisms.described import DESCRIBED
 from holdfast.mechanisms.forecast_gates import FORECAST_GATES, UNTRIED, Untried
 from holdfast.mechanisms.graded_gates import GRADED_GATES
-from holdfast.mechanisms.mechanism import Answered, Checker, Mechanism, Symbol, Wish
+from holdfast.mechanisms.mechanism import Answered, Checker, Mechanism, Symbol, Wish, alike
 from holdfast.mechanisms.terms import Account, Terms
 from holdfast.statistics.description import columns_read
 from holdfast.statistics.entry import Table
@@ -315,8 +314,9 @@ class Transcript:
             return lines_filing(body)
         if body["kind"] != "settle/2" or self.pending is None:
             return []
+        leaked = self.account.nats
         return [
-            Filed(text, each.offer.number, number or 0, self.account.nats)
+            Filed(text, each.offer.number, number or 0, leaked)
             for each, number in self._numbering(self.pending, body["symbols"])
             for text in _filed_under(each)
         ]

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast import require
 from holdfast.ledger.entries import Recorded
-from holdfast.ledger.limits import plain_interval
 from holdfast.ledger.transcript import Transcript
-from holdfast.mechanisms.catalogue import kind_of
+from holdfast.mechanisms.catalogue import MechanismKind, kind_of
 from holdfast.mechanisms.described import DESCRIBED
-from holdfast.mechanisms.kind import MechanismKind
+from holdfast.mechanisms.mechanism import plain_interval
 from holdfast.mechanisms.reveal import REVEAL
 from holdfast.mechanisms.terms import Terms
 from holdfast.question.columns import Schema

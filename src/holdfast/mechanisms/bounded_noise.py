@@ -7,9 +7,9 @@ from typing import Any
 
 from holdfast.data.sampling import planned_sampling
 from holdfast.errors import InvalidArgument
-from holdfast.mechanisms.kind import MechanismKind, Planned, no_options, short_half_width
-from holdfast.mechanisms.laws.uniform import NO_NOISE, UNIFORM
+from holdfast.mechanisms.catalogue import MechanismKind, Planned, no_options, short_half_width
 from holdfast.mechanisms.leakage import Leakage
+from holdfast.mechanisms.noise import NO_NOISE, UNIFORM
 from holdfast.mechanisms.terms import WHOLE_RANGE, OnGrid, Terms
 from holdfast.theory.base.safeside import round_up
 from holdfast.theory.leakage.equal_width import (

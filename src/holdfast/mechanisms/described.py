@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from functools import lru_cache
-from typing import Any
+from typing import Any, ClassVar
 
 from holdfast.data.sample import Sample
 from holdfast.errors import BudgetExhausted
+from holdfast.mechanisms.catalogue import MechanismKind, Planned, no_options
 from holdfast.mechanisms.exact import planned_without
-from holdfast.mechanisms.kind import MechanismKind, Planned, no_options
 from holdfast.mechanisms.mechanism import (
     Offer,
     Release,
@@ -26,8 +26,7 @@ from holdfast.mechanisms.mechanism import (
 )
 from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.terms import Account, Terms
-from holdfast.statistics.bits import Prior
-from holdfast.statistics.description import DescribedQuestion
+from holdfast.statistics.description import DescribedQuestion, Prior
 from holdfast.statistics.entry import Table
 from holdfast.statistics.rule import RECORDED_RULES, Evidence, Ground, Rule, Symbols, Told
 from holdfast.statistics.statistic import Statistic
@@ -149,14 +148,15 @@ def _offer(number: int, question: DescribedQuestion) -> Offer:
     named = {"member": question.member, "event": question.event}
     named = {name: value for name, value in named.items() if value is not None}
     planned = {"planned": True} if question.planned else {}
+    rule = question.look.rule
     return Offer(
         number=number,
         question=question.text,
         tolerance=None,
         grid=None,
-        worst_charge=coexistence_log_charge(question.rule.symbols),
+        worst_charge=coexistence_log_charge(rule.symbols),
         bits=question.bits,
-        extra={"rule": recorded_rule(question.rule), "turned": question.turned, **named, **planned},
+        extra={"rule": recorded_rule(rule), "turned": question.turned, **named, **planned},
     )
 
 
@@ -200,9 +200,7 @@ _REFUSAL = (
 class DescribedOnly(Uncounted):
     """Refuses every question that comes to it: described ones do not."""
 
-    @property
-    def name(self) -> str:
-        return "described only/1"
+    name: ClassVar[str] = "described only/1"
 
     def offer(self, terms: Terms, account: Account, wishes: Sequence[Wish]) -> list[Offer]:  # noqa: ARG002
         raise BudgetExhausted(_REFUSAL)

@@ -10,12 +10,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from holdfast.data.sample import Sample
 from holdfast.errors import InvalidArgument
-from holdfast.mechanisms.kind import MechanismKind, Planned, no_options
-from holdfast.mechanisms.laws.law import Grid
+from holdfast.mechanisms.catalogue import MechanismKind, Planned, no_options
 from holdfast.mechanisms.leakage import declared_left, require_room
 from holdfast.mechanisms.mechanism import (
     Offer,
@@ -26,7 +25,7 @@ from holdfast.mechanisms.mechanism import (
     each_settled,
     value_of,
 )
-from holdfast.mechanisms.noise import Noise
+from holdfast.mechanisms.noise import Grid, Noise
 from holdfast.mechanisms.terms import Account, PartStages, Terms, number_of_parts
 from holdfast.question.row import GRID
 from holdfast.statistics.statistic import Statistic, measure
@@ -119,9 +118,7 @@ def exact_symbols(
 class Exact:
     """Exact values of the sample."""
 
-    @property
-    def name(self) -> str:
-        return "exact/1"
+    name: ClassVar[str] = "exact/1"
 
     def offer(self, terms: Terms, account: Account, wishes: Sequence[Wish]) -> list[Offer]:
         require_room(terms, account, len(wishes))

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from holdfast.mechanisms.kind import MechanismKind, Planned
-from holdfast.mechanisms.laws.normal import NORMAL
+from holdfast.mechanisms.catalogue import MechanismKind, Planned
+from holdfast.mechanisms.noise import NORMAL
 from holdfast.mechanisms.terms import WHOLE_RANGE, Terms
 from holdfast.mechanisms.transfer import (
     DECLARED_EPOCHS,

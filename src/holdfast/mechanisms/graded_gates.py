@@ -28,7 +28,7 @@ from holdfast.mechanisms.terms import Account, Terms
 from holdfast.statistics.statistic import Statistic
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.safeside import round_up
-from holdfast.theory.leakage.many_symbols import (
+from holdfast.theory.leakage.claim_levels import (
     GRADE_SHARES,
     GRADES,
     grade_log_charge,

@@ -22,10 +22,9 @@ from typing import Any, Literal
 from holdfast import require
 from holdfast.data.sample import Sample
 from holdfast.errors import BudgetExhausted, InvalidArgument, Shortfall
+from holdfast.mechanisms.catalogue import MechanismKind, Planned, chosen_options, short_half_width
 from holdfast.mechanisms.claims import CHECKS, Claims, claimable
 from holdfast.mechanisms.exact import alphabet_log_charge, exact_symbols
-from holdfast.mechanisms.kind import MechanismKind, Planned, chosen_options, short_half_width
-from holdfast.mechanisms.laws.law import Grid
 from holdfast.mechanisms.leakage import declared_or_least, too_tight
 from holdfast.mechanisms.mechanism import (
     CONFIRMED,
@@ -37,7 +36,7 @@ from holdfast.mechanisms.mechanism import (
     each_settled,
     released,
 )
-from holdfast.mechanisms.noise import Noise
+from holdfast.mechanisms.noise import Grid, Noise
 from holdfast.mechanisms.terms import (
     WHOLE_RANGE,
     Account,

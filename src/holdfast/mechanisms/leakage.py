@@ -20,8 +20,6 @@ from typing import TYPE_CHECKING
 
 from holdfast.data.sample import Sample
 from holdfast.errors import BudgetExhausted, Refused, Shortfall, ToleranceTooTight
-from holdfast.mechanisms.laws.law import Grid, Law, grid_within, tail_part
-from holdfast.mechanisms.laws.uniform import NO_NOISE, UNIFORM
 from holdfast.mechanisms.mechanism import (
     Offer,
     Release,
@@ -31,7 +29,7 @@ from holdfast.mechanisms.mechanism import (
     each_settled,
     released,
 )
-from holdfast.mechanisms.noise import Noise
+from holdfast.mechanisms.noise import NO_NOISE, UNIFORM, Grid, Law, Noise, grid_within, tail_part
 from holdfast.mechanisms.stable_steps import remembering_shifts, remembering_steps
 from holdfast.mechanisms.terms import (
     WHOLE_RANGE,

@@ -13,9 +13,8 @@ from itertools import islice
 from typing import Any
 
 from holdfast import require
-from holdfast.mechanisms.kind import MechanismKind, Planned
-from holdfast.mechanisms.laws.law import Grid
-from holdfast.mechanisms.noise import Noise
+from holdfast.mechanisms.catalogue import MechanismKind, Planned
+from holdfast.mechanisms.noise import Grid, Noise
 from holdfast.mechanisms.terms import WHOLE_RANGE, Terms
 from holdfast.mechanisms.transfer import (
     DECLARED_EPOCHS,

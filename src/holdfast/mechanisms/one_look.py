@@ -12,12 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from holdfast.data.sample import Sample
 from holdfast.errors import BudgetExhausted, Shortfall
+from holdfast.mechanisms.catalogue import MechanismKind, Planned, no_options
 from holdfast.mechanisms.exact import alphabet_log_charge, exact_grid, exact_symbols
-from holdfast.mechanisms.kind import MechanismKind, Planned, no_options
 from holdfast.mechanisms.leakage import declared_or_least, too_tight
 from holdfast.mechanisms.mechanism import (
     Offer,
@@ -61,11 +61,9 @@ class OneLook:
     that a group of fewer rows is answered too.
     """
 
-    declared: bool = True
+    name: ClassVar[str] = "one look/1"
 
-    @property
-    def name(self) -> str:
-        return "one look/1"
+    declared: bool = True
 
     def offer(self, terms: Terms, account: Account, wishes: Sequence[Wish]) -> list[Offer]:
         size = len(wishes)

@@ -10,8 +10,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from holdfast.mechanisms.laws.laplace import LAPLACE
-from holdfast.mechanisms.laws.law import Law
+from holdfast.mechanisms.noise import LAPLACE, Law
 from holdfast.theory.notions.arrows import (
     gdp_to_tv,
     gdp_to_zcdp,

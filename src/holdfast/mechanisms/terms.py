@@ -38,7 +38,7 @@ from holdfast.theory.base.concentration import (
 from holdfast.theory.base.dependence import PooledUnits
 from holdfast.theory.base.gamma import gamma_from_text, gamma_text
 from holdfast.theory.base.safeside import round_down, round_up
-from holdfast.theory.leakage.many_symbols import lookup_log_weight
+from holdfast.theory.leakage.claim_levels import lookup_log_weight
 from holdfast.theory.leakage.nats import LeakageAccount, fixed_share, open_ended_share
 from holdfast.wording import percent, sure
 
@@ -181,7 +181,7 @@ class Terms:
                 f"arms are randomised by {self.randomised.by}, and described is 'off'; the effect "
                 "in these rows is told by described answers only. Leave one out."
             )
-        if self.design and isinstance(self.sampling, Clustered) and not self.given_sizes:
+        if self.design.columns and isinstance(self.sampling, Clustered) and not self.given_sizes:
             raise InvalidArgument(
                 f"sampling has largest={self.sampling.largest:,}, by which the sizes of units were "
                 "not decided, and a design makes public how many rows its groups have, as if they "
@@ -252,7 +252,7 @@ class Terms:
     def assumption(self) -> str:
         """Assumption that every promise rests on, in words."""
         parts = [str(self.sampling)]
-        if self.design:
+        if self.design.columns:
             parts.append("given the design columns as they are in these rows")
         if self.public:
             parts.append(f"for these items: given {', '.join(self.public)} as they are")
@@ -320,7 +320,7 @@ class Terms:
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for the ledger."""
         plain = {name: getattr(self, name) for name in self.__slots__}
-        design = self.design.to_dict() if self.design else None
+        design = self.design.to_dict() if self.design.columns else None
         sampling = sampling_to_dict(self.sampling)
         drawn = None if self.randomised is None else self.randomised.to_dict()
         facts = {"sampling": sampling, "design": design, "randomised": drawn}

@@ -43,12 +43,11 @@ from holdfast.errors import (
     ToleranceTooTight,
 )
 from holdfast.lazy import load
+from holdfast.mechanisms.catalogue import Planned, chosen_options
 from holdfast.mechanisms.claims import Claims
-from holdfast.mechanisms.kind import Planned, chosen_options
-from holdfast.mechanisms.laws.law import Grid, Law
 from holdfast.mechanisms.leakage import after_noise, noisy_cells, require_room
 from holdfast.mechanisms.mechanism import Offer, Release, Symbol, Wish, each_settled, released
-from holdfast.mechanisms.noise import Noise
+from holdfast.mechanisms.noise import Grid, Law, Noise
 from holdfast.mechanisms.privacy import Privacy, privacy_of
 from holdfast.mechanisms.terms import (
     WHOLE_RANGE,

@@ -14,11 +14,8 @@ from fractions import Fraction
 from itertools import combinations
 from typing import NamedTuple
 
-from holdfast.mechanisms.laws.laplace import LAPLACE
-from holdfast.mechanisms.laws.law import Grid, Law, grid_within, tail_part
-from holdfast.mechanisms.laws.normal import NORMAL
-from holdfast.mechanisms.laws.uniform import UNIFORM
 from holdfast.mechanisms.mechanism import Wish
+from holdfast.mechanisms.noise import LAPLACE, NORMAL, UNIFORM, Grid, Law, grid_within, tail_part
 from holdfast.mechanisms.terms import Terms
 from holdfast.question.declaring import Scale
 from holdfast.question.expression import Expression

@@ -15,7 +15,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 from holdfast import require
 from holdfast.data.sample import Sample
@@ -85,6 +85,11 @@ class WinnerQuestion:
     right; `columns` are what these read. With one member it is the question for its score.
     """
 
+    low: ClassVar[float] = 0.0
+    high: ClassVar[float] = 1.0
+    unbounded: ClassVar[bool] = False
+    error: ClassVar[float] = 0.0
+
     text: str
     members: tuple[str, ...]
     conditions: tuple[RowValue, ...] = field(compare=False)
@@ -99,25 +104,9 @@ class WinnerQuestion:
             )
 
     @property
-    def low(self) -> float:
-        return 0.0
-
-    @property
-    def high(self) -> float:
-        return 1.0
-
-    @property
-    def unbounded(self) -> bool:
-        return False
-
-    @property
     def row(self) -> RowValue | None:
         """Nothing that is averaged by itself."""
         return None
-
-    @property
-    def error(self) -> float:
-        return 0.0
 
     def unit(self, n: int) -> float:  # noqa: ARG002 - a share has all of its range
         return 1.0

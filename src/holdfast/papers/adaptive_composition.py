@@ -22,10 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from holdfast import require
 from holdfast.errors import InvalidArgument
-from holdfast.mechanisms.laws.laplace import LAPLACE
-from holdfast.mechanisms.laws.law import Grid, Law
-from holdfast.mechanisms.laws.normal import NORMAL
-from holdfast.mechanisms.noise import Noise
+from holdfast.mechanisms.noise import LAPLACE, NORMAL, Grid, Law, Noise
 from holdfast.papers.theorems.interaction import least_printed_composition, least_sharp_composition
 from holdfast.theory.base.concentration import Concentration
 from holdfast.theory.base.safeside import round_down, smallest_true

@@ -25,14 +25,13 @@ from holdfast import require
 from holdfast.data.sample import Sample
 from holdfast.data.values import evaluate
 from holdfast.errors import InvalidArgument, InvalidQuestion
+from holdfast.mechanisms.catalogue import MechanismKind, Planned, chosen_options
 from holdfast.mechanisms.exact import (
     alphabet_log_charge,
     planned_without,
     unpromised_offer,
     unpromised_release,
 )
-from holdfast.mechanisms.kind import MechanismKind, Planned, chosen_options
-from holdfast.mechanisms.laws.law import Grid
 from holdfast.mechanisms.leakage import declared_left, require_room
 from holdfast.mechanisms.mechanism import (
     CONFIRMED,
@@ -44,7 +43,7 @@ from holdfast.mechanisms.mechanism import (
     charged,
     each_settled,
 )
-from holdfast.mechanisms.noise import Noise
+from holdfast.mechanisms.noise import Grid, Noise
 from holdfast.mechanisms.terms import Account, PartStages, Terms, number_of_parts
 from holdfast.question.columns import Schema
 from holdfast.question.declaring import bounds_pair

@@ -19,7 +19,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
-from typing import Literal, TypeAlias, get_args
+from typing import ClassVar, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -242,6 +242,8 @@ class MedianMechanism:
     much more on large domains) except with probability `failure`, were they drawn independently.
     """
 
+    name: ClassVar[str] = "median mechanism"
+
     columns: Mapping[str, DeclaredValues] | None = None
     accuracy: float | None = None
     weights: _Weights | None = None
@@ -259,10 +261,6 @@ class MedianMechanism:
                     "the printed parameters fix the accuracy themselves; leave out one of "
                     "accuracy= and printed=."
                 )
-
-    @property
-    def name(self) -> str:
-        return "median mechanism"
 
     def parameters(self, grounds: Grounds, cells: int) -> MedianParameters:
         """Parameters on these terms."""

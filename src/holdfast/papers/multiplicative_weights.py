@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -62,16 +62,14 @@ class MultiplicativeWeights:
     the design and column with declared bounds. `update` is "projection", or "step" for 4 gap.
     """
 
+    name: ClassVar[str] = "multiplicative weights"
+
     columns: Mapping[str, DeclaredValues] | None = None
     update: Literal["projection", "step"] = "projection"
 
     def __post_init__(self) -> None:
         if self.update not in ("projection", "step"):
             raise InvalidArgument(f"update is {self.update!r}; it must be 'projection' or 'step'.")
-
-    @property
-    def name(self) -> str:
-        return "multiplicative weights"
 
     def start(self, grounds: Grounds) -> CellWeights:
         domain = domain_of(grounds.table, self.columns, MOST_DOMAIN_CELLS)

@@ -17,16 +17,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from holdfast.data.orders import part_sums
 from holdfast.data.sample import Sample
 from holdfast.errors import InvalidArgument, InvalidQuestion
-from holdfast.mechanisms.kind import MechanismKind, Planned, no_options
-from holdfast.mechanisms.laws.law import Grid
+from holdfast.mechanisms.catalogue import MechanismKind, Planned, no_options
 from holdfast.mechanisms.leakage import declared_left, declared_or_least, require_room, too_tight
 from holdfast.mechanisms.mechanism import Offer, Release, Symbol, Wish, charged, each_settled
-from holdfast.mechanisms.noise import Noise
+from holdfast.mechanisms.noise import Grid, Noise
 from holdfast.mechanisms.one_look import ordinary_interval
 from holdfast.mechanisms.terms import Account, PartStages, Terms, number_of_parts
 from holdfast.papers.theorems.baselines import sample_splitting_half_width
@@ -47,9 +46,7 @@ _KEY_BITS = 256
 class SampleSplitting:
     """Question j on part j; the offers' `extra` says how many rows a part has."""
 
-    @property
-    def name(self) -> str:
-        return "sample splitting/1"
+    name: ClassVar[str] = "sample splitting/1"
 
     def offer(self, terms: Terms, account: Account, wishes: Sequence[Wish]) -> list[Offer]:
         require_room(terms, account, len(wishes))

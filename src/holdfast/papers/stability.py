@@ -19,13 +19,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from holdfast import require
 from holdfast.errors import InvalidArgument
 from holdfast.ledger.transcript import Transcript
-from holdfast.mechanisms.laws.laplace import LAPLACE, Laplace
-from holdfast.mechanisms.laws.law import Law
-from holdfast.mechanisms.laws.normal import Normal
-from holdfast.mechanisms.laws.uniform import Uniform
 from holdfast.mechanisms.leakage import Leakage
 from holdfast.mechanisms.mechanism import Mechanism
 from holdfast.mechanisms.median_noise import Median
+from holdfast.mechanisms.noise import LAPLACE, Laplace, Law, Normal, Uniform
 from holdfast.mechanisms.privacy import laplace_privacy
 from holdfast.mechanisms.stable_steps import ShiftedScales, StableSteps, shifts_of, steps_of
 from holdfast.mechanisms.terms import Account, Terms

@@ -22,19 +22,17 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 from holdfast import require
 from holdfast.data.sample import Sample
 from holdfast.errors import BudgetExhausted, InvalidArgument, InvalidQuestion, Shortfall
+from holdfast.mechanisms.catalogue import MechanismKind, Planned, chosen_options
 from holdfast.mechanisms.exact import (
     planned_without,
     unpromised_offer,
     unpromised_release,
 )
-from holdfast.mechanisms.kind import MechanismKind, Planned, chosen_options
-from holdfast.mechanisms.laws.laplace import discrete_laplace
-from holdfast.mechanisms.laws.law import Grid, words_of
 from holdfast.mechanisms.leakage import declared_left, require_room
 from holdfast.mechanisms.mechanism import (
     CONFIRMED,
@@ -46,7 +44,7 @@ from holdfast.mechanisms.mechanism import (
     each_settled,
     value_of,
 )
-from holdfast.mechanisms.noise import Noise
+from holdfast.mechanisms.noise import Grid, Noise, discrete_laplace, words_of
 from holdfast.mechanisms.terms import Account, PartStages, Terms, number_of_parts
 from holdfast.statistics.statistic import Statistic, measure
 from holdfast.theory.base.safeside import round_up
@@ -62,13 +60,11 @@ _DEFAULTS = {"threshold": 0.04, "noise": 0.01, "budget": None}
 class Thresholdout:
     """`threshold` T and `noise` sigma, as fractions of the range; at most `budget` go over it."""
 
+    name: ClassVar[str] = "thresholdout/1"
+
     threshold: float
     noise: float
     budget: int
-
-    @property
-    def name(self) -> str:
-        return "thresholdout/1"
 
     @property
     def _grid(self) -> Grid:

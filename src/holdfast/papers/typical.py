@@ -17,11 +17,9 @@ from typing import Any
 
 from holdfast import require
 from holdfast.errors import InvalidArgument
-from holdfast.mechanisms.kind import MechanismKind, Planned, chosen_options, short_half_width
-from holdfast.mechanisms.laws.laplace import LAPLACE
-from holdfast.mechanisms.laws.law import Law
-from holdfast.mechanisms.laws.normal import NORMAL
+from holdfast.mechanisms.catalogue import MechanismKind, Planned, chosen_options, short_half_width
 from holdfast.mechanisms.leakage import Calibration, Leakage, half_width_on
+from holdfast.mechanisms.noise import LAPLACE, NORMAL, Law
 from holdfast.mechanisms.terms import WHOLE_RANGE, Terms
 from holdfast.papers.theorems.accuracy import (
     ACCURACY_CHAINS,

@@ -22,13 +22,12 @@ from holdfast.question.declaring import declared_types
 from holdfast.question.expression import ColumnType
 from holdfast.question.row import GRID_ERROR
 from holdfast.statistics.bind import bind
-from holdfast.statistics.bits import Bits
-from holdfast.statistics.description import DescribedQuestion, described
+from holdfast.statistics.description import Bits, DescribedQuestion, described
 from holdfast.statistics.entry import Table
+from holdfast.statistics.mean_events import GroupShare, Overlap, Share
 from holdfast.statistics.mean_rules import Contrast, GroupMeanRule, MeanRule, PairedRule
 from holdfast.statistics.rounded_rules import RoundedGroupMean, RoundedMean
 from holdfast.statistics.rule import Rule, Symbols
-from holdfast.statistics.share_rules import GroupShare, Overlap, Share
 from holdfast.theory.base.concentration import BoundedMean
 from holdfast.theory.direct.bounded_mean import outlier_floor_mass
 from holdfast.theory.length.levels import coexistence_log_charge, rounded_half_width

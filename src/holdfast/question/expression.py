@@ -46,6 +46,7 @@ __all__ = [
     "ValueKind",
     "bottom_up",
     "column_names",
+    "expression_shape",
     "identifier",
     "numeral",
     "string",
@@ -282,6 +283,21 @@ def _columns_in(node: Expression) -> frozenset[str]:
             return frozenset().union(*map(_columns_in, node.args))
         case _:
             return frozenset()
+
+
+_NUMBER = Constant(ValueKind.NUMBER, 0.5)
+
+
+@bottom_up
+def expression_shape(node: Expression) -> Expression:
+    """An expression but for its numbers, which are all written alike."""
+    match node:
+        case Operation():
+            return Operation(node.op, tuple(map(expression_shape, node.args)))
+        case Constant(ValueKind.NUMBER, float()):
+            return _NUMBER
+        case _:
+            return node
 
 
 # Canonical text.

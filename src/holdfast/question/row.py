@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from holdfast.errors import InvalidQuestion, NotBounded
@@ -229,6 +229,13 @@ class RowValue:
     high: float
     text: str
     is_condition: bool
+    # The rows that have a value: others are left out. A Python function counts every row.
+    known: Expression = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        source = self.source
+        all_known = known(source) if isinstance(source, Expression) else build.TRUE
+        object.__setattr__(self, "known", all_known)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -241,11 +248,6 @@ class RowValue:
     def missing(self) -> float:
         """What a missing value counts as that is not left out: the number nearest to 0."""
         return min(max(0.0, self.low), self.high)
-
-    @property
-    def known(self) -> Expression:
-        """The rows that have a value: others are left out. A Python function counts every row."""
-        return known(self.source) if isinstance(self.source, Expression) else build.TRUE
 
     @property
     def grid(self) -> Lattice:

@@ -25,12 +25,12 @@ from holdfast.holdout.options import AskSent, BatchSent, CheckSent, CostOptions,
 from holdfast.holdout.price import Cost
 from holdfast.ledger.attachments import AttachedColumn
 from holdfast.ledger.entries import Recorded, Request
-from holdfast.ledger.limits import interval_between, plain_interval
 from holdfast.ledger.view import LedgerView
 from holdfast.mechanisms.catalogue import built, claiming
 from holdfast.mechanisms.claims import CHECKS
 from holdfast.mechanisms.described import recorded_rule, rule_from
 from holdfast.mechanisms.forecast_gates import FORECAST_GATES
+from holdfast.mechanisms.mechanism import interval_between, plain_interval
 from holdfast.mechanisms.terms import Account, Terms
 from holdfast.question.bounds import Range
 from holdfast.question.columns import Schema

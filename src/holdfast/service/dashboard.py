@@ -22,7 +22,7 @@ from holdfast.holdout.charts import answers_chart, plan_chart, svg_of
 from holdfast.holdout.holdout import Holdout
 from holdfast.ledger.audit import audit as run_audit
 from holdfast.ledger.entries import Recorded
-from holdfast.ledger.identity import protected_rows
+from holdfast.ledger.opening import protected_rows
 from holdfast.mechanisms.terms import Terms
 from holdfast.planner.plan import plan as make_plan
 from holdfast.planner.table import Plan

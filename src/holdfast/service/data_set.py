@@ -31,11 +31,10 @@ from holdfast.errors import (
 from holdfast.holdout.answer import Answer
 from holdfast.holdout.ask import CallTerms, Waiting
 from holdfast.holdout.groups import Distribution, Groups
-from holdfast.holdout.guess import guess_of
 from holdfast.holdout.holdout import Holdout
 from holdfast.holdout.open import open as open_holdout
 from holdfast.holdout.price import Cost
-from holdfast.holdout.request import NamedWidth
+from holdfast.holdout.request import NamedWidth, guess_of
 from holdfast.ledger.backend import LedgerHome
 from holdfast.ledger.sqlite import FileVersion
 from holdfast.service.folder import Folder, Settings

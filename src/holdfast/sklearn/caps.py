@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from holdfast import require
-from holdfast.data.overlap import RowContents, unexplained_overlap
+from holdfast.data.fingerprint import RowContents, unexplained_overlap
 from holdfast.data.polars import PolarsSample
 from holdfast.errors import InvalidArgument
 from holdfast.sklearn.matrix import CONTENT, ROW, labelled_rows

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
-from holdfast.data.computed import Computed, computed
+from holdfast.data.attached import Computed, computed
 from holdfast.did_you_mean import checks_arguments, without_attribute
 from holdfast.errors import InvalidArgument
 from holdfast.holdout.answer import Answer

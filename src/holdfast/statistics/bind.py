@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from holdfast import require
 from holdfast.did_you_mean import STATISTICS_ELSEWHERE, did_you_mean
-from holdfast.errors import HoldfastError, InvalidArgument, InvalidQuestion
+from holdfast.errors import HoldfastError, InvalidArgument, InvalidQuestion, NotDescribed
 from holdfast.question.columns import Schema
 from holdfast.question.declaring import Scale, bounds_pair
 from holdfast.question.expression import ColumnType, Expression
@@ -23,7 +23,9 @@ from holdfast.question.parse import CallText, read_call, require_likely
 from holdfast.question.row import RowValue
 from holdfast.statistics import call as statistics
 from holdfast.statistics.averages import MEANS
+from holdfast.statistics.derived import described_parts, is_derived
 from holdfast.statistics.entry import (
+    NO_TEXT,
     Better,
     Bound,
     Bounds,
@@ -31,13 +33,14 @@ from holdfast.statistics.entry import (
     Call,
     Table,
     TableCall,
+    Use,
     grouped,
     number_of,
     pair_of,
 )
 from holdfast.statistics.mean import Mean
 from holdfast.statistics.quantile import usual_step
-from holdfast.statistics.registry import STATISTICS
+from holdfast.statistics.registry import DESCRIPTIONS, STATISTICS
 from holdfast.statistics.robust import CatoniEstimate
 from holdfast.statistics.statistic import (
     ConcentratedGroupMean,
@@ -62,6 +65,7 @@ __all__ = [
     "bind",
     "is_named",
     "named_call",
+    "parts_of",
     "question_of",
     "read_again",
     "read_question",
@@ -469,3 +473,21 @@ def _by_python(source: str, otherwise: InvalidQuestion) -> Statistic:
 
 def _gone(_: pl.DataFrame) -> float:
     raise InvalidQuestion("Only the text of the function is left.")
+
+
+# What a question is made of, by the registry.
+
+
+def parts_of(question: Bound) -> tuple[Use, ...]:
+    """The parts of a question, and what each is to it: its own events, or those of its parts."""
+    own = DESCRIPTIONS.get(type(question))
+    if own is not None:
+        return tuple(own.uses(question))
+    if is_derived(question):
+        return tuple(_plain(described_parts(question)))
+    raise NotDescribed(NO_TEXT)
+
+
+def _plain(statistics: Iterable[Bound]) -> list[Use]:
+    """What answers each of several statistics."""
+    return [use for each in statistics for use in parts_of(each) if use.role == "plain"]

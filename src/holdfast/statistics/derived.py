@@ -348,6 +348,7 @@ class OpenConditional(Conditional):
     """
 
     theorems: ClassVar[tuple[str, ...]] = ("GroupOfRows",)
+    unbounded: ClassVar[bool] = True
     whole: ConcentratedMean
 
     @property
@@ -361,10 +362,6 @@ class OpenConditional(Conditional):
     @property
     def high(self) -> float:
         return self.whole.high
-
-    @property
-    def unbounded(self) -> bool:
-        return True
 
     def unit(self, n: int) -> float:
         """That of the mean of all rows."""
@@ -529,9 +526,7 @@ class Difference:
 class OpenDifference(Difference):
     """The difference of two means of which one has no range, at least."""
 
-    @property
-    def unbounded(self) -> bool:
-        return True
+    unbounded: ClassVar[bool] = True
 
     def unit(self, n: int) -> float:
         """Those of both means together."""
@@ -661,6 +656,9 @@ class Paired:
     `named` is its text where it has a word of its own.
     """
 
+    low: ClassVar[float] = -1.0
+    high: ClassVar[float] = 1.0
+
     first: RowValue
     second: RowValue
     named: str | None = None
@@ -668,14 +666,6 @@ class Paired:
     @property
     def text(self) -> str:
         return self.named or f"difference({self.first.text}, {self.second.text})"
-
-    @property
-    def low(self) -> float:
-        return -1.0
-
-    @property
-    def high(self) -> float:
-        return 1.0
 
     @property
     def stages(self) -> Stages:

@@ -23,9 +23,8 @@ from holdfast.question.columns import no_column
 from holdfast.question.expression import Column, Expression, Op, Operation, column_names
 from holdfast.question.parse import read_call
 from holdfast.statistics.averages import arms_of
-from holdfast.statistics.bind import bind, named_call
+from holdfast.statistics.bind import bind, named_call, parts_of
 from holdfast.statistics.entry import Call, Part, Table
-from holdfast.statistics.registry import parts_of
 from holdfast.theory.length.families import (
     AverageInstance,
     Condition,

@@ -43,7 +43,7 @@ from holdfast.statistics.rule import (
     within,
 )
 from holdfast.theory.base.concentration import Concentration
-from holdfast.theory.base.intervals import Interval
+from holdfast.theory.base.intervals import Interval, quantile_ranks, threshold_interval
 from holdfast.theory.base.safeside import (
     largest_integer,
     level_share,
@@ -62,7 +62,6 @@ from holdfast.theory.direct.correlation import (
 )
 from holdfast.theory.direct.difference import enclosed_difference_interval
 from holdfast.theory.direct.losses import loss_ratio_lower, root_interval
-from holdfast.theory.direct.order_statistics import quantile_ranks, threshold_interval
 from holdfast.theory.direct.spread import covariance_by_bets, enclosed_std_by_bets
 from holdfast.theory.direct.symbols import POINTS, GridSymbol, grid_answer, grid_symbol
 from holdfast.theory.direct.unit_sums import (

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from holdfast.data.design import Group
 from holdfast.data.sample import Sample
@@ -48,15 +48,16 @@ __all__ = [
 class Mean:
     """The average of a row value over all rows; `variance` is a bound that was declared for it."""
 
+    unbounded: ClassVar[bool] = False
+
     row: RowValue
     variance: float | None = None
+    # The canonical text; a declared bound is part of what is asked.
+    text: str = field(init=False, repr=False, compare=False)
 
-    @property
-    def text(self) -> str:
-        """The canonical text; a declared bound is part of what is asked."""
-        if self.variance is None:
-            return f"avg({self.row.text})"
-        return f"avg({self.row.text}, variance <= {numeral(self.variance)})"
+    def __post_init__(self) -> None:
+        bound = "" if self.variance is None else f", variance <= {numeral(self.variance)}"
+        object.__setattr__(self, "text", f"avg({self.row.text}{bound})")
 
     @property
     def among(self) -> str:
@@ -70,10 +71,6 @@ class Mean:
     @property
     def high(self) -> float:
         return self.row.high
-
-    @property
-    def unbounded(self) -> bool:
-        return False
 
     @property
     def error(self) -> float:
@@ -102,6 +99,8 @@ class GroupMean:
     sum is the group's.
     """
 
+    unbounded: ClassVar[bool] = False
+
     value: RowValue
     condition: Expression | None
     inside: Expression
@@ -124,10 +123,6 @@ class GroupMean:
     @property
     def high(self) -> float:
         return self.value.high
-
-    @property
-    def unbounded(self) -> bool:
-        return False
 
     @property
     def error(self) -> float:
@@ -186,8 +181,10 @@ def rows_with_value(where: Expression | None, *values: RowValue) -> Expression |
 
 def rows_known(where: Expression | None, *known: Expression) -> Expression | None:
     """The rows in `where` of which all is known; None if those are all rows."""
-    conditions = [] if where is None else [where]
-    inside = build.conjunction([*conditions, *known])
+    conditions = [each for each in known if each != build.TRUE]
+    if where is not None:
+        conditions = [where, *conditions]
+    inside = build.conjunction(conditions) if conditions else build.TRUE
     return None if inside == build.TRUE else inside
 
 

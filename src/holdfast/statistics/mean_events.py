@@ -1,8 +1,8 @@
-"""Means as they are described: the events of averages, totals and differences, and their rules."""
+"""Means as they are described: the events of averages, totals, differences; the rules of shares."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from holdfast import require
 from holdfast.data.sampling import Clustered, Independent, MDependent
 from holdfast.errors import NotDescribed
 from holdfast.prior.atoms import holes
@@ -44,7 +45,7 @@ from holdfast.statistics.grid_rules import (
     unit_mean,
     unlike_group_mean,
 )
-from holdfast.statistics.mean import GroupMean, Mean, rows_with_value, within_group
+from holdfast.statistics.mean import GroupMean, Mean, expression_of, rows_with_value, within_group
 from holdfast.statistics.mean_rules import (
     ContainedMean,
     GroupMeanRule,
@@ -58,16 +59,21 @@ from holdfast.statistics.mean_rules import (
 )
 from holdfast.statistics.rounded_rules import RoundedGroupMean, RoundedMean
 from holdfast.statistics.rule import (
+    UNKNOWN,
     Ground,
     GroupRows,
+    GroupSizes,
     Look,
+    Rule,
     Symbols,
+    Told,
     counts,
     group_of_rows,
+    hoeffding_radius,
     own_rows,
     register_rule,
+    within,
 )
-from holdfast.statistics.share_rules import GroupShare, Share, group_share_look, share_look
 from holdfast.statistics.spelling import (
     brier_of,
     closer_conditions,
@@ -78,9 +84,21 @@ from holdfast.statistics.spelling import (
     part_condition,
 )
 from holdfast.statistics.statistic import ConcentratedGroupMean, ConcentratedMean
+from holdfast.theory.base.intervals import (
+    Interval,
+    clopper_pearson,
+    independent_clopper_pearson,
+    threshold_interval,
+)
 from holdfast.theory.direct.bounded_mean import half_each_interval
 from holdfast.theory.direct.symbols import contained_levels
-from holdfast.theory.length.levels import any_order_millibits
+from holdfast.theory.direct.unit_sums import f1_interval
+from holdfast.theory.length.levels import any_order_millibits, count_symbols, group_symbols
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from holdfast.data.histogram import Histogram
 
 __all__ = [
     "DESCRIBED_DIFFERENCES",
@@ -90,24 +108,26 @@ __all__ = [
     "PRICES_OF_MEANS",
     "AlikeGroupMean",
     "AlikeMean",
+    "GroupShare",
+    "Overlap",
+    "Share",
     "alike_group_look",
     "alike_look",
+    "group_share_look",
     "numbers_price",
+    "overlap_counts",
+    "overlap_look",
     "ranks_in_order",
     "rows_among",
+    "share_look",
     "values_price",
 ]
+
 
 # Means of bounded values of alike rows: bets without an order of the rows, and in one.
 #
 # Of alike rows an order by the ledger's key is as good as any, so where rows are stored never
 # enters.
-
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from holdfast.data.histogram import Histogram
 
 
 # Rows that are bet on in order: fewer have no use for it, and of more it takes too long.
@@ -196,7 +216,7 @@ def alike_group_look(value: RowValue, group: GroupRows, rule: AlikeGroupMean) ->
 _IN_ORDER = 3  # since these rules of a ledger
 
 
-def _average(mean: Mean) -> list[Use]:
+def _average(mean: Mean) -> Iterable[Use]:
     own: Part | None = getattr(mean.row.source, "part", None)  # a value that no expression spells
     if own is not None:
         return [Use(own)]
@@ -227,29 +247,31 @@ def _concentrated_group(mean: ConcentratedGroupMean | OpenConditional) -> list[U
     return [Use(Part("mean", (mean.whole.expression,), mean.condition))]
 
 
-def _in_group(mean: GroupMean | Conditional) -> list[Use]:
+def _in_group(mean: GroupMean | Conditional) -> Iterator[Use]:
     return _uses(tree_of(mean.value), mean.condition)
 
 
-def _uses(tree: Expression, where: Expression | None) -> list[Use]:
+def _uses(tree: Expression, where: Expression | None) -> Iterator[Use]:
+    """What a mean rests on, its event first; who wants that alone reads no further."""
     brier = brier_of(tree)
     if brier is not None:
-        return [Use(Part("brier", brier, where))]
+        yield Use(Part("brier", brier, where))
+        return
     loss = loss_of(tree)
     if loss is not None:
-        return [Use(Part("ratio", loss.values, where, (loss.cap,), loss.form))]
+        yield Use(Part("ratio", loss.values, where, (loss.cap,), loss.form))
+        return
     pair = paired_of(tree)
     if pair is not None:
-        return [_pair(*pair, where)]
+        yield _pair(*pair, where)
+        return
     tree, turned = part_condition(tree)
+    yield Use(Part("mean", (tree,), where), turned=turned)
     # One band holds for all constants in the rows where the condition is known, if those are the
     # same rows for all of them.
-    free = tree.kind is ValueKind.BOOLEAN and is_decided_by_values(tree)
-    cuts = holes(tree) if free else []
-    return [
-        Use(Part("mean", (tree,), where), turned=turned),
-        *(Use(Part("cut", (cut,), where), "free", turned) for cut in cuts),
-    ]
+    if tree.kind is ValueKind.BOOLEAN and is_decided_by_values(tree):
+        for cut in holes(tree):
+            yield Use(Part("cut", (cut,), where), "free", turned)
 
 
 def _pair(first: RowValue, second: RowValue, where: Expression | None) -> Use:
@@ -509,3 +531,156 @@ DESCRIBED_DIFFERENCES = (
     Description(Difference, _apart, contrast),
     Description(Paired, lambda pair: [_pair(pair.first, pair.second, None)], _look),
 )
+
+
+# Rules of shares of rows: of all of them, and inside a group whose size is a symbol too.
+#
+# Given which rows are in the group, its 0/1 values are those of alike rows, so that its own size
+# may be used. Plain and free levels are events of their own, and their intervals are intersected;
+# all of them are functions of the count.
+
+
+@register_rule
+@dataclass(frozen=True, slots=True)
+class Share:
+    """How many of `rows` rows: Clopper and Pearson, and for free thresholds DKW and the band."""
+
+    name: ClassVar[str] = "share/1"
+    method: ClassVar[str] = "Clopper and Pearson's interval"
+    rows: int
+    log_p: float
+    log_free: tuple[float, ...]
+    alike: bool
+
+    @property
+    def theorems(self) -> tuple[str, ...]:
+        exact = "clopper_pearson" if self.alike else "independent_clopper_pearson_upper"
+        return (exact, *(["cdf_band_lower"] if self.log_free else []))
+
+    @property
+    def symbols(self) -> int:
+        return count_symbols(self.rows, hoeffding_radius(self.rows, self.log_p))
+
+    def decode(self, symbols: Symbols) -> Told:
+        (count,) = symbols
+        count = require.integer_between("count", count, 0, self.rows)
+        interval = _interval(self.rows, count, self.log_p, self.log_free, alike=self.alike)
+        return Told(count / self.rows, interval, (self.rows, self.rows))
+
+
+@register_rule
+@dataclass(frozen=True, slots=True)
+class GroupShare:
+    """How many rows are in a group, and how many of those.
+
+    `log_sizes` and `known` are those of `GroupSizes`.
+    """
+
+    name: ClassVar[str] = "group share/1"
+    rows: int
+    log_p: float
+    log_free: tuple[float, ...]
+    log_sizes: tuple[float, ...]
+    known: bool = False
+
+    @property
+    def theorems(self) -> tuple[str, ...]:
+        return ("clopper_pearson", *(["cdf_band_lower"] if self.log_free else []))
+
+    @property
+    def method(self) -> str:
+        return f"Clopper and Pearson's interval of {own_rows(self.log_sizes, known=self.known)}"
+
+    @property
+    def symbols(self) -> int:
+        return self._sizes.symbols * count_symbols(
+            self.rows, hoeffding_radius(self.rows, self.log_p)
+        )
+
+    def decode(self, symbols: Symbols) -> Told:
+        size, missing, (count,) = self._sizes.read(symbols)
+        count = require.integer_between("count", count, 0, size)
+        if size == 0:
+            return Told(None, UNKNOWN, (0, 0), missing)
+        interval = _interval(size, count, self.log_p, self.log_free, alike=True)
+        return Told(count / size, interval, (size, size), missing)
+
+    @property
+    def _sizes(self) -> GroupSizes:
+        return GroupSizes(self.rows, self.log_sizes, self.known)
+
+
+@register_rule
+@dataclass(frozen=True, slots=True)
+class Overlap:
+    """F1: rows where either condition holds, and rows where both do; a share in disguise."""
+
+    name: ClassVar[str] = "overlap/1"
+    method: ClassVar[str] = "Clopper and Pearson's interval of the rows where either holds"
+    theorems: ClassVar[tuple[str, ...]] = ("f1_interval",)
+    rows: int
+    log_p: float
+    log_share: float
+
+    @property
+    def symbols(self) -> int:
+        return _inside_symbols(self.rows, self.log_share, self.log_p)
+
+    def decode(self, symbols: Symbols) -> Told:
+        either, both = _group_counts(symbols, self.rows)
+        if either == 0:
+            return Told(None, UNKNOWN, (0, 0))
+        interval = f1_interval(both, either - both, 0, self.log_p)
+        return Told(2 * both / (either + both), interval, (either, either))
+
+
+def _group_counts(symbols: Symbols, rows: int) -> tuple[int, int]:
+    """The size of a group and a count inside it, of so many rows."""
+    size, count = symbols
+    size = require.integer_between("size", size, 0, rows)
+    return size, require.integer_between("count", count, 0, size)
+
+
+def _inside_symbols(rows: int, log_share: float, log_p: float) -> int:
+    size_alpha, alpha = (hoeffding_radius(rows, level) for level in (log_share, log_p))
+    return group_symbols(rows, size_alpha, alpha)
+
+
+def _interval(
+    rows: int, count: int, log_p: float, log_free: Sequence[float], *, alike: bool
+) -> Interval:
+    exact = clopper_pearson if alike else independent_clopper_pearson
+    free = (threshold_interval(rows, count, level, alike=alike) for level in log_free)
+    return within([exact(rows, count, log_p), *free])
+
+
+def share_look(condition: RowValue, rule: Rule) -> Look:
+    """The share of rows where a condition holds."""
+    return _counts((condition,), rule)
+
+
+def group_share_look(condition: RowValue, group: GroupRows, rule: Rule) -> Look:
+    """The share among the rows of a group."""
+    both = row_value(build.conjunction([group.inside, expression_of(condition)]))
+    return _counts((*group.counted, both), rule)
+
+
+def overlap_look(first: RowValue, second: RowValue, where: Expression | None, rule: Rule) -> Look:
+    """How many rows have either of two conditions, and how many both."""
+    return _counts(overlap_counts(first, second, where), rule)
+
+
+def overlap_counts(
+    first: RowValue, second: RowValue, where: Expression | None
+) -> tuple[RowValue, RowValue]:
+    """The rows where either of two conditions holds, and where both do."""
+    sides = [expression_of(first), expression_of(second)]
+    inside = [] if where is None else [where]
+    return (
+        row_value(build.conjunction([*inside, build.disjunction(sides)])),
+        row_value(build.conjunction([*inside, *sides])),
+    )
+
+
+def _counts(conditions: tuple[RowValue, ...], rule: Rule) -> Look:
+    return Look(rule, lambda evidence: tuple(counts(evidence)), conditions)

@@ -120,6 +120,7 @@ class Variance:
     """The variance of a value, from its mean and its mean square; or the root of it."""
 
     theorems: ClassVar[tuple[str, ...]] = ("variance_interval", "std_interval")
+    low: ClassVar[float] = 0.0
     value: RowValue
     mean: Average | Conditional
     square: Average | Conditional
@@ -128,10 +129,6 @@ class Variance:
     @property
     def text(self) -> str:
         return f"{'std' if self.root else 'variance'}({self.value.text}){self.mean.among}"
-
-    @property
-    def low(self) -> float:
-        return 0.0
 
     @property
     def high(self) -> float:
@@ -235,20 +232,14 @@ class Correlation:
     """The covariance over both standard deviations; [-1, 1] where one of them may be 0."""
 
     theorems: ClassVar[tuple[str, ...]] = ("correlation_interval",)
+    low: ClassVar[float] = -1.0
+    high: ClassVar[float] = 1.0
     covariance: Covariance
     squares: tuple[Average | Conditional, Average | Conditional]
 
     @property
     def text(self) -> str:
         return self.covariance.text.replace("covariance", "correlation", 1)
-
-    @property
-    def low(self) -> float:
-        return -1.0
-
-    @property
-    def high(self) -> float:
-        return 1.0
 
     @property
     def stages(self) -> Stages:

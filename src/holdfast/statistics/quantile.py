@@ -253,6 +253,9 @@ class OpenQuantile(Quantile):
     it is open there.
     """
 
+    low: ClassVar[float] = -FARTHEST
+    unbounded: ClassVar[bool] = True
+
     number: Expression
 
     @property
@@ -261,16 +264,8 @@ class OpenQuantile(Quantile):
         return f"quantile({text_of(self.number)}, {numeral(self.level)}){among}"
 
     @property
-    def low(self) -> float:
-        return -FARTHEST
-
-    @property
     def high(self) -> float:
         return FARTHEST
-
-    @property
-    def unbounded(self) -> bool:
-        return True
 
     @property
     def cells(self) -> int:

@@ -6,14 +6,12 @@ Texts, refusals, the command line, the table in the docs, the prior and the test
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
-from holdfast.errors import NotDescribed
 from holdfast.statistics import call
-from holdfast.statistics.derived import described_parts, is_derived
-from holdfast.statistics.entry import NO_TEXT, Bound, Description, Entry, EventPrice, Use
+from holdfast.statistics.entry import Description, Entry, EventPrice
 
-__all__ = ["DESCRIPTIONS", "PRICES", "STATISTICS", "parts_of"]
+__all__ = ["DESCRIPTIONS", "PRICES", "STATISTICS"]
 
 
 def _entries(family: str) -> tuple[Entry, ...]:
@@ -33,18 +31,3 @@ DESCRIPTIONS: Mapping[type, Description] = {
 PRICES: Mapping[str, EventPrice] = {
     kind: price for entry in STATISTICS.values() for kind, price in entry.prices.items()
 }
-
-
-def parts_of(question: Bound) -> tuple[Use, ...]:
-    """The parts of a question, and what each is to it: its own events, or those of its parts."""
-    own = DESCRIPTIONS.get(type(question))
-    if own is not None:
-        return tuple(own.uses(question))
-    if is_derived(question):
-        return tuple(_plain(described_parts(question)))
-    raise NotDescribed(NO_TEXT)
-
-
-def _plain(statistics: Iterable[Bound]) -> list[Use]:
-    """What answers each of several statistics."""
-    return [use for each in statistics for use in parts_of(each) if use.role == "plain"]

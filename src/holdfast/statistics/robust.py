@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from holdfast import require
 from holdfast.data.sample import Sample, plain_frames, reading
@@ -45,6 +45,9 @@ _STEPS = 60  # of a bisection: far finer than the error that is counted
 class CatoniEstimate:
     """Catoni's estimate of a column's mean, given a bound on the variance of its rows."""
 
+    unbounded: ClassVar[bool] = True
+    row: ClassVar[RowValue | None] = None
+
     column: str
     variance: float
 
@@ -61,17 +64,9 @@ class CatoniEstimate:
         return _FAR * math.sqrt(self.variance)
 
     @property
-    def unbounded(self) -> bool:
-        return True
-
-    @property
     def error(self) -> float:
         """The bisection's last bracket, and a few roundings."""
         return 2.0**-46 + ROUNDINGS
-
-    @property
-    def row(self) -> RowValue | None:
-        return None
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 from holdfast import require
@@ -27,7 +28,7 @@ from holdfast.theory.length.levels import count_symbols, described_log_level
 if TYPE_CHECKING:
     from holdfast.data.histogram import Histogram
     from holdfast.statistics.bind import Question
-    from holdfast.statistics.bits import Bits
+    from holdfast.statistics.description import Bits
     from holdfast.statistics.entry import Bound
 
 __all__ = [
@@ -44,6 +45,7 @@ __all__ = [
     "Told",
     "counts",
     "group_of_rows",
+    "hoeffding_radius",
     "known_group",
     "own_rows",
     "register_rule",
@@ -54,6 +56,12 @@ __all__ = [
 # What crosses the door: whole numbers, how many of them is known by the rule.
 Symbols = tuple[int, ...]
 UNKNOWN = Interval(0.0, 1.0)
+
+
+@lru_cache(maxsize=256)
+def hoeffding_radius(rows: int, log_p: float) -> float:
+    """Half-width of a mean of values in [0, 1]: for how long a text may be, and for symbols."""
+    return BoundedMean(rows).radius(log_p)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +115,7 @@ class GroupSizes:
     def symbols(self) -> int:
         """How many the described events leave."""
         return math.prod(
-            count_symbols(self.rows, BoundedMean(self.rows).radius(level))
-            for level in self.log_sizes
+            count_symbols(self.rows, hoeffding_radius(self.rows, level)) for level in self.log_sizes
         )
 
     def read(self, symbols: Symbols) -> tuple[int, tuple[int, int], Symbols]:
@@ -221,8 +228,8 @@ _ANY_SIZE = -(2.0**60)  # so small a level excludes none
 class Lengths(Protocol):
     """How long questions are: their weights, over all events, sum to at most 1."""
 
-    def read(self, question: Question) -> Bound:
-        """The statistic that a question means."""
+    def read(self, question: Question, text: str | None = None) -> Bound:
+        """The statistic that a question means; `text` is what it was read from, if that says it."""
         ...
 
     def of(self, question: Bound) -> Bits:
@@ -276,7 +283,7 @@ class Ground:
     @property
     def alike(self) -> bool:
         """Whether the rows are draws from one population."""
-        unlike = self.for_these_items or bool(self.design)
+        unlike = self.for_these_items or bool(self.design.columns)
         return isinstance(self.sampling, Independent) and not unlike
 
     def alike_within(self, condition: Expression) -> bool:

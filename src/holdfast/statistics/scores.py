@@ -47,11 +47,10 @@ from holdfast.statistics.entry import (
     tree_of,
 )
 from holdfast.statistics.mean import Average, Mean, expression_of
-from holdfast.statistics.mean_events import numbers_price
+from holdfast.statistics.mean_events import Overlap, numbers_price, overlap_counts, overlap_look
 from holdfast.statistics.mean_rules import Contrast, of_groups
 from holdfast.statistics.rounded_rules import RoundedOverlap
 from holdfast.statistics.rule import Ground, GroupRows, Look
-from holdfast.statistics.share_rules import Overlap, overlap_counts, overlap_look
 from holdfast.statistics.spelling import probability_of, score_number, squared_distance
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.propagation import ratio_interval
@@ -139,20 +138,14 @@ class F1Score:
     """2 P(both)/(P(predicted) + P(labelled)), by the residual of the ratio around 1/2."""
 
     theorems: ClassVar[tuple[str, ...]] = ("ratio_interval",)
+    low: ClassVar[float] = 0.0
+    high: ClassVar[float] = 1.0
     predicted: RowValue
     labelled: RowValue
 
     @property
     def text(self) -> str:
         return f"f1({self.predicted.text}, {self.labelled.text})"
-
-    @property
-    def low(self) -> float:
-        return 0.0
-
-    @property
-    def high(self) -> float:
-        return 1.0
 
     @property
     def stages(self) -> Stages:
@@ -192,6 +185,9 @@ class BalancedAccuracy:
     `rates` is the difference of those two means.
     """
 
+    low: ClassVar[float] = 0.0
+    high: ClassVar[float] = 1.0
+
     predicted: RowValue
     labelled: RowValue
     rates: Difference
@@ -199,14 +195,6 @@ class BalancedAccuracy:
     @property
     def text(self) -> str:
         return f"balanced_accuracy({self.predicted.text}, {self.labelled.text})"
-
-    @property
-    def low(self) -> float:
-        return 0.0
-
-    @property
-    def high(self) -> float:
-        return 1.0
 
     @property
     def stages(self) -> Stages:

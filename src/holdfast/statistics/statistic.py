@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from holdfast.data.design import Group
 from holdfast.data.sample import Sample
@@ -277,6 +277,9 @@ class ConcentratedGroupMean:
     size.
     """
 
+    unbounded: ClassVar[bool] = True
+    row: ClassVar[RowValue | None] = None
+
     whole: ConcentratedMean
     condition: Expression
     share: float | None = None
@@ -300,14 +303,6 @@ class ConcentratedGroupMean:
     @property
     def high(self) -> float:
         return self.whole.high
-
-    @property
-    def unbounded(self) -> bool:
-        return True
-
-    @property
-    def row(self) -> RowValue | None:
-        return None
 
     @property
     def columns(self) -> tuple[str, ...]:

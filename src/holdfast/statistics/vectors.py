@@ -16,7 +16,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial, reduce
-from typing import Literal, NamedTuple, get_args
+from typing import ClassVar, Literal, NamedTuple, get_args
 
 from holdfast import require
 from holdfast.data.sample import Sample
@@ -66,6 +66,8 @@ _ALLOWED = 'a list of values of a row, such as ["x", "y"]'
 class Coordinate:
     """The mean of one coordinate of a vector whose norm is at most `bound` in every row."""
 
+    unbounded: ClassVar[bool] = False
+
     vector: tuple[Expression, ...]
     bound: float
     place: int
@@ -89,10 +91,6 @@ class Coordinate:
     @property
     def high(self) -> float:
         return self.bound
-
-    @property
-    def unbounded(self) -> bool:
-        return False
 
     @property
     def error(self) -> float:

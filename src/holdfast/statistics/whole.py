@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 from holdfast import require
 from holdfast.data.sample import Sample, plain_frames, reading, silent
@@ -80,6 +80,11 @@ class Auc:
     Which rows are positive is public by design. A missing score is on the wrong side of all others.
     """
 
+    low: ClassVar[float] = 0.0
+    high: ClassVar[float] = 1.0
+    unbounded: ClassVar[bool] = False
+    row: ClassVar[RowValue | None] = None
+
     score: Expression
     positive: Expression
     positives: int
@@ -90,24 +95,8 @@ class Auc:
         return f"auc({text_of(self.score)}, {text_of(self.positive)})"
 
     @property
-    def low(self) -> float:
-        return 0.0
-
-    @property
-    def high(self) -> float:
-        return 1.0
-
-    @property
-    def unbounded(self) -> bool:
-        return False
-
-    @property
     def error(self) -> float:
         return ROUNDINGS
-
-    @property
-    def row(self) -> RowValue | None:
-        return None
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -144,6 +133,11 @@ class Kendall:
     Ties count 0 (tau-a). It needs no range, and is about the rows that have both numbers.
     """
 
+    low: ClassVar[float] = -1.0
+    high: ClassVar[float] = 1.0
+    unbounded: ClassVar[bool] = False
+    row: ClassVar[RowValue | None] = None
+
     values: tuple[Expression, Expression]
     condition: Expression | None
 
@@ -153,24 +147,8 @@ class Kendall:
         return f"kendall({', '.join(map(text_of, self.values))}){among}"
 
     @property
-    def low(self) -> float:
-        return -1.0
-
-    @property
-    def high(self) -> float:
-        return 1.0
-
-    @property
-    def unbounded(self) -> bool:
-        return False
-
-    @property
     def error(self) -> float:
         return ROUNDINGS
-
-    @property
-    def row(self) -> RowValue | None:
-        return None
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -217,6 +195,8 @@ class TableFunction:
     2^28 scales from 0, beyond which an interval has no end.
     """
 
+    row: ClassVar[RowValue | None] = None
+
     function: Callable[[pl.DataFrame], float]
     columns: tuple[str, ...]
     bounds: Range | None
@@ -259,10 +239,6 @@ class TableFunction:
     @property
     def error(self) -> float:
         return ROUNDINGS
-
-    @property
-    def row(self) -> RowValue | None:
-        return None
 
     def rows(self, n: int) -> int:
         return n

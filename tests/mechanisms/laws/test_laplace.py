@@ -10,9 +10,14 @@ import pytest
 from hypothesis import given, strategies as st
 from scipy.stats import binom
 
-from holdfast.mechanisms.laws.laplace import LAPLACE, discrete_laplace, happens_with_exp
-from holdfast.mechanisms.laws.law import WORD, below
-from holdfast.mechanisms.noise import Noise
+from holdfast.mechanisms.noise import (
+    LAPLACE,
+    WORD,
+    Noise,
+    below,
+    discrete_laplace,
+    happens_with_exp,
+)
 from tests.theory.coverage import counts_refute
 
 DRAWS = 6_000

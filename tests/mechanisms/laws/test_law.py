@@ -14,12 +14,17 @@ from hypothesis import given, strategies as st
 from scipy.special import betainc
 
 from holdfast.errors import InvalidArgument
-from holdfast.mechanisms.laws.laplace import LAPLACE
-from holdfast.mechanisms.laws.law import Grid, Law, grid_within
-from holdfast.mechanisms.laws.normal import NORMAL
-from holdfast.mechanisms.laws.uniform import NO_NOISE, UNIFORM
 from holdfast.mechanisms.median_noise import Median
-from holdfast.mechanisms.noise import Noise
+from holdfast.mechanisms.noise import (
+    LAPLACE,
+    NO_NOISE,
+    NORMAL,
+    UNIFORM,
+    Grid,
+    Law,
+    Noise,
+    grid_within,
+)
 from holdfast.theory.leakage.nats import rounding_log_charge
 from holdfast.theory.leakage.release import DiscreteUniform
 from tests.theory.coverage import counts_refute, most_failures

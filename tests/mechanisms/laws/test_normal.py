@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given, strategies as st
 from scipy.stats import norm
 
-from holdfast.mechanisms.laws.law import WORD
-from holdfast.mechanisms.laws.normal import (
+from holdfast.mechanisms.noise import (
+    WORD,
+    Noise,
     rounded_normal as drawn,
 )
-from holdfast.mechanisms.noise import Noise
 from tests.seam import NormalUniform, normal_below, normal_decays, normal_half, normal_rate_of
 from tests.theory.coverage import counts_refute
 

@@ -11,8 +11,8 @@ from hypothesis import given, settings, strategies as st
 from numpy.typing import NDArray
 
 from holdfast.errors import InvalidArgument
-from holdfast.theory.base.intervals import Interval
-from holdfast.theory.direct.order_statistics import (
+from holdfast.theory.base.intervals import (
+    Interval,
     band_points,
     cdf_band_lower,
     dkw_radius,

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from holdfast.errors import InvalidArgument
-from holdfast.theory.leakage.many_symbols import (
+from holdfast.theory.leakage.claim_levels import (
     GRADE_SHARES,
     GRADES,
     adjusted_p,

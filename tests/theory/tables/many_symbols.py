@@ -1,4 +1,4 @@
-"""Rows for `holdfast.theory.leakage.many_symbols`."""
+"""Rows for `holdfast.theory.leakage.claim_levels`."""
 
 from __future__ import annotations
 

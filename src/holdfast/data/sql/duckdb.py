@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from holdfast import require
-from holdfast.data.files import BUCKETS, FileSample, file_stamps
-from holdfast.data.keys import needed
-from holdfast.data.sample import AcceptedShapes, Sample, check_names, reading
+from holdfast.data.sample import AcceptedShapes, Sample, check_names, needed, reading
+from holdfast.data.source import BUCKETS, FileSample, file_stamps
 from holdfast.data.sql.language import Dialect, quoted_name, quoted_text, sql_column_type
 from holdfast.data.sql.sql_sample import Selection, SqlSample
 from holdfast.errors import InvalidArgument

@@ -25,8 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.data.database import DatabaseUrl
 from holdfast.data.histogram import Histogram, bin_shift, histogram_of_bins
-from holdfast.data.keys import needed
-from holdfast.data.sample import BATCH_ROWS, reading, sources
+from holdfast.data.sample import BATCH_ROWS, needed, reading, sources
 from holdfast.data.sql.language import Dialect, quoted_name, quoted_text
 from holdfast.data.sql.postgres_watch import TableSession, column_type_of
 from holdfast.data.sql.sql_sample import Selection, SqlSample

@@ -20,9 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.data.fingerprint import WordSums, added_words, words_of_frame
 from holdfast.data.histogram import Histogram, bin_count, bin_shift, histogram_of
-from holdfast.data.keys import needed
 from holdfast.data.plain import column_type
-from holdfast.data.sample import BATCH_ROWS, reading, sources
+from holdfast.data.sample import BATCH_ROWS, needed, reading, sources
 from holdfast.data.sql.language import Dialect
 from holdfast.data.sql.spark_watch import EPOCH, Watch, WatchedTable, asking_spark
 from holdfast.data.sql.sql_sample import Selection, SqlSample

@@ -42,7 +42,7 @@ from holdfast.lab.world.promoters import (
 )
 from holdfast.lab.world.session import BY_BOUNDED_NOISE, Protected
 from holdfast.lab.world.text_questions import ByDescription, ByScale
-from holdfast.mechanisms.laws.laplace import LAPLACE
+from holdfast.mechanisms.noise import LAPLACE
 from holdfast.mechanisms.terms import Terms
 from holdfast.papers.adaptive_composition import (
     AdaptiveComposition,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,16 +51,13 @@ def sided(value: float, rng: np.random.Generator, middle: float = 0.5) -> int:
 class HonestExplorer:
     """Looks at every feature, then at votes of the best ones."""
 
+    name: ClassVar[str] = "honest explorer"
+    description: ClassVar[str] = (
+        "Looks at every feature once, then at votes of the most promising ones."
+    )
+
     features: int
     best: int = 7
-
-    @property
-    def name(self) -> str:
-        return "honest explorer"
-
-    @property
-    def description(self) -> str:
-        return "Looks at every feature once, then at votes of the most promising ones."
 
     def play(self, view: View, rng: np.random.Generator) -> Game:  # noqa: ARG002
         replies = []
@@ -77,17 +74,14 @@ class HonestExplorer:
 class GreedySearch:
     """Adds features to a model one after another: whichever of some candidates helps most."""
 
+    name: ClassVar[str] = "greedy model search"
+    description: ClassVar[str] = (
+        "Builds a model feature by feature, each time keeping the best scoring candidate."
+    )
+
     features: int
     rounds: int
     candidates: int
-
-    @property
-    def name(self) -> str:
-        return "greedy model search"
-
-    @property
-    def description(self) -> str:
-        return "Builds a model feature by feature, each time keeping the best scoring candidate."
 
     def play(self, view: View, rng: np.random.Generator) -> Game:  # noqa: ARG002
         model: dict[int, int] = {}
@@ -109,17 +103,14 @@ class HillClimber:
     """An agent in a loop: change some weights a little, keep the change if the score went up, and
     try the opposite change next if it did not."""
 
+    name: ClassVar[str] = "hill climber"
+    description: ClassVar[str] = (
+        "An agent in a loop: changes a model a little, keeps what scores better."
+    )
+
     features: int
     steps: int
     changes: int
-
-    @property
-    def name(self) -> str:
-        return "hill climber"
-
-    @property
-    def description(self) -> str:
-        return "An agent in a loop: changes a model a little, keeps what scores better."
 
     def play(self, view: View, rng: np.random.Generator) -> Game:  # noqa: ARG002
         model = np.array([sided(0.0, rng, 0.0) for _ in range(self.features)])
@@ -149,16 +140,13 @@ class FeatureSelection:
     vote with equal weights, and the vote's accuracy is asked.
     """
 
+    name: ClassVar[str] = "feature selection"
+    description: ClassVar[str] = (
+        "Keeps the features that training and holdout agree on, and lets them vote."
+    )
+
     features: int
     selected: int
-
-    @property
-    def name(self) -> str:
-        return "feature selection"
-
-    @property
-    def description(self) -> str:
-        return "Keeps the features that training and holdout agree on, and lets them vote."
 
     def play(self, view: View, rng: np.random.Generator) -> Game:  # noqa: ARG002
         if view.train is None:
@@ -218,9 +206,7 @@ class NullClimber:
     change that was refused were perhaps right before, so that both are left alone for a while.
     """
 
-    @property
-    def name(self) -> str:
-        return "none is better"
+    name: ClassVar[str] = "none is better"
 
     def stream(self, rows: int, changed: int, rng: np.random.Generator) -> CandidateStream:
         right = rng.random(rows) < 0.5  # whether the incumbent is, on each item
@@ -270,15 +256,12 @@ def _rows_of(view: View) -> Arrays:
 class WorstParity:
     """Worst parity: of all 2^d of the features the one that is furthest from 1/2 in these rows."""
 
+    name: ClassVar[str] = "worst parity"
+    description: ClassVar[str] = (
+        "Sees the rows, and asks the parity of features that is furthest from its truth."
+    )
+
     features: int
-
-    @property
-    def name(self) -> str:
-        return "worst parity"
-
-    @property
-    def description(self) -> str:
-        return "Sees the rows, and asks the parity of features that is furthest from its truth."
 
     def of_rows(self, rows: Arrays) -> LabQuestion:
         sums = _walsh(rows["agree"][: self.features] < 0)
@@ -304,15 +287,12 @@ def _walsh(negative: NDArray[np.bool_]) -> NDArray[np.int64]:
 class WrittenMajority:
     """The majority of all columns that agree with the label in these rows, written out."""
 
+    name: ClassVar[str] = "written majority"
+    description: ClassVar[str] = (
+        "Sees the rows, and writes down the majority of all columns that fit them."
+    )
+
     features: int
-
-    @property
-    def name(self) -> str:
-        return "written majority"
-
-    @property
-    def description(self) -> str:
-        return "Sees the rows, and writes down the majority of all columns that fit them."
 
     def of_rows(self, rows: Arrays) -> LabQuestion:
         fitting = np.flatnonzero(rows["agree"][: self.features].mean(axis=1) > 0)
@@ -326,15 +306,12 @@ class WrittenMajority:
 class AfterExactAnswers:
     """The sign attack whose features are asked by description, and whose vote is not described."""
 
+    name: ClassVar[str] = "sign attack by description"
+    description: ClassVar[str] = (
+        "Is told each feature exactly, by its description, and asks the vote of the ledger."
+    )
+
     features: int
-
-    @property
-    def name(self) -> str:
-        return "sign attack by description"
-
-    @property
-    def description(self) -> str:
-        return "Is told each feature exactly, by its description, and asks the vote of the ledger."
 
     def play(self, view: View, rng: np.random.Generator) -> Game:  # noqa: ARG002
         model = {}
@@ -356,16 +333,13 @@ class TwinModels:
     rows have a value that occurs, of those tried: in the sample as many as have any of them.
     """
 
+    name: ClassVar[str] = "twin models"
+    description: ClassVar[str] = (
+        "Attaches twins of a model, one for each value, and sees which are the same column."
+    )
+
     universe: int
     tried: int
-
-    @property
-    def name(self) -> str:
-        return "twin models"
-
-    @property
-    def description(self) -> str:
-        return "Attaches twins of a model, one for each value, and sees which are the same column."
 
     def play(self, view: View, rng: np.random.Generator) -> Game:  # noqa: ARG002
         yield Move(Members(np.zeros(self.universe, dtype=bool)), guess=0.0)

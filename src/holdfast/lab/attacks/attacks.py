@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,15 +46,12 @@ __all__ = [
 class SignAttack:
     """Each feature's agreement first; then all features, turned to their better side, vote."""
 
+    name: ClassVar[str] = "sign attack"
+    description: ClassVar[str] = (
+        "Asks on which side of 1/2 each feature fell, and lets them all vote accordingly."
+    )
+
     features: int
-
-    @property
-    def name(self) -> str:
-        return "sign attack"
-
-    @property
-    def description(self) -> str:
-        return "Asks on which side of 1/2 each feature fell, and lets them all vote accordingly."
 
     def play(self, view: View, rng: np.random.Generator) -> Game:  # noqa: ARG002
         model = {}
@@ -68,15 +65,12 @@ class SignAttack:
 class LinearSignAttack:
     """The sign attack on means of real values: their signs are the weights of a sum of length 1."""
 
+    name: ClassVar[str] = "sign attack on sums"
+    description: ClassVar[str] = (
+        "Asks on which side of 0 each mean fell, and adds all up with those signs."
+    )
+
     features: int
-
-    @property
-    def name(self) -> str:
-        return "sign attack on sums"
-
-    @property
-    def description(self) -> str:
-        return "Asks on which side of 0 each mean fell, and adds all up with those signs."
 
     def play(self, view: View, rng: np.random.Generator) -> Game:  # noqa: ARG002
         signs = []
@@ -92,17 +86,14 @@ class LogOddsVote:
     """Rogers et al. 2020, quadratic-adaptive: features one by one, and between them the log-odds
     vote of all so far, as every square-numbered question (or, harder, after every feature)."""
 
+    name: ClassVar[str] = "log-odds vote"
+    description: ClassVar[str] = (
+        "Asks feature after feature, and again and again the log-odds vote of all so far."
+    )
+
     features: int
     schedule: Literal["squares", "every feature"] = "squares"
     unit: float = 1e-4
-
-    @property
-    def name(self) -> str:
-        return "log-odds vote"
-
-    @property
-    def description(self) -> str:
-        return "Asks feature after feature, and again and again the log-odds vote of all so far."
 
     def play(self, view: View, rng: np.random.Generator) -> Game:  # noqa: ARG002
         model, count = {}, 0
@@ -121,15 +112,12 @@ class LogOddsVote:
 class LeaderboardBoosting:
     """Blum and Hardt 2015: random submissions; the majority of those scoring above 1/2."""
 
+    name: ClassVar[str] = "leaderboard boosting"
+    description: ClassVar[str] = (
+        "Submits at random, and then the majority of what scored better than chance."
+    )
+
     submissions: int
-
-    @property
-    def name(self) -> str:
-        return "leaderboard boosting"
-
-    @property
-    def description(self) -> str:
-        return "Submits at random, and then the majority of what scored better than chance."
 
     def play(self, view: View, rng: np.random.Generator) -> Game:  # noqa: ARG002
         model = {}
@@ -144,16 +132,13 @@ class LeaderboardBoosting:
 class AlternateAccounts:
     """The sign attack by many accounts that pool their answers."""
 
+    name: ClassVar[str] = "alternate accounts"
+    description: ClassVar[str] = (
+        "Opens account after account, pools all answers, and asks the sign attack's vote."
+    )
+
     features: int
     per_account: int
-
-    @property
-    def name(self) -> str:
-        return "alternate accounts"
-
-    @property
-    def description(self) -> str:
-        return "Opens account after account, pools all answers, and asks the sign attack's vote."
 
     def play(self, view: View, rng: np.random.Generator) -> Game:  # noqa: ARG002
         model = {}
@@ -174,15 +159,12 @@ class WidthReading:
     after the others, in case refusals depend on more than what is public.
     """
 
+    name: ClassVar[str] = "width reading"
+    description: ClassVar[str] = (
+        "Reads the sample out of widths, statuses, refusals and timing instead of values."
+    )
+
     features: int
-
-    @property
-    def name(self) -> str:
-        return "width reading"
-
-    @property
-    def description(self) -> str:
-        return "Reads the sample out of widths, statuses, refusals and timing instead of values."
 
     def play(self, view: View, rng: np.random.Generator) -> Game:  # noqa: ARG002
         replies: dict[int, Shown | None] = {}
@@ -234,16 +216,13 @@ class GuessBisection:
     the sample's value. The boundary drifts slowly for all features alike, so a line is taken off.
     """
 
+    name: ClassVar[str] = "guess bisection"
+    description: ClassVar[str] = (
+        "Narrows each value down by guesses that are just confirmed or just not."
+    )
+
     features: int
     steps: int = 6
-
-    @property
-    def name(self) -> str:
-        return "guess bisection"
-
-    @property
-    def description(self) -> str:
-        return "Narrows each value down by guesses that are just confirmed or just not."
 
     def play(self, view: View, rng: np.random.Generator) -> Game:
         edges = []
@@ -271,16 +250,13 @@ class Fingerprinting:
     answer towards its own membership. The final question is the set of the rows scored highest.
     """
 
+    name: ClassVar[str] = "fingerprinting"
+    description: ClassVar[str] = (
+        "Asks about random sets of rows, and accuses the rows that pull the answers."
+    )
+
     universe: int
     questions: int
-
-    @property
-    def name(self) -> str:
-        return "fingerprinting"
-
-    @property
-    def description(self) -> str:
-        return "Asks about random sets of rows, and accuses the rows that pull the answers."
 
     def play(self, view: View, rng: np.random.Generator) -> Game:
         scores = np.zeros(self.universe)
@@ -309,15 +285,12 @@ class Snowball:
     number of steps is chosen to learn most on average.
     """
 
+    name: ClassVar[str] = "snowball"
+    description: ClassVar[str] = (
+        "Climbs as high as its scale allows on the part of the world still possible."
+    )
+
     questions: int
-
-    @property
-    def name(self) -> str:
-        return "snowball"
-
-    @property
-    def description(self) -> str:
-        return "Climbs as high as its scale allows on the part of the world still possible."
 
     def play(self, view: View, rng: np.random.Generator) -> Game:  # noqa: ARG002
         profile = view.terms.concentration

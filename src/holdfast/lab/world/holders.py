@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 
@@ -100,15 +100,13 @@ def _around(value: float, half_width: float) -> Shown:
 class Plain:
     """The sample's value, exact or rounded to some digits, with an interval for fixed questions."""
 
+    promises: ClassVar[bool] = False
+
     digits: int | None = None
 
     @property
     def name(self) -> str:
         return "plain holdout" if self.digits is None else f"rounded to {self.digits} digits"
-
-    @property
-    def promises(self) -> bool:
-        return False
 
     def open(self, terms: Terms, sample: Arrays, train: Arrays | None, seed: int) -> Session:  # noqa: ARG002
         return _PlainSession(terms, sample, self.digits)
@@ -131,15 +129,13 @@ class _PlainSession:
 class CapPerAccount:
     """A plain holdout that answers each account a limited number of times."""
 
+    promises: ClassVar[bool] = False
+
     cap: int
 
     @property
     def name(self) -> str:
         return f"{self.cap:,} answers for each account"
-
-    @property
-    def promises(self) -> bool:
-        return False
 
     def open(self, terms: Terms, sample: Arrays, train: Arrays | None, seed: int) -> Session:
         capped = replace(terms, questions=self.cap)
@@ -167,15 +163,13 @@ class Splitting:
     `exact` takes the binomial half-width at truth 1/2 in place of Hoeffding's.
     """
 
+    promises: ClassVar[bool] = True
+
     exact: bool = False
 
     @property
     def name(self) -> str:
         return "sample splitting" + (" (binomial)" if self.exact else "")
-
-    @property
-    def promises(self) -> bool:
-        return True
 
     def half_width(self, terms: Terms, questions: int) -> float:
         width = sample_splitting_binomial_half_width if self.exact else sample_splitting_half_width
@@ -223,15 +217,10 @@ _BLOCK = 20
 class LeakyWidth:
     """Noise on the value, but a width computed on the exact sample: the width tells everything."""
 
+    name: ClassVar[str] = "noisy value, width of the sample"
+    promises: ClassVar[bool] = False
+
     noise: float = 0.05
-
-    @property
-    def name(self) -> str:
-        return "noisy value, width of the sample"
-
-    @property
-    def promises(self) -> bool:
-        return False
 
     def open(self, terms: Terms, sample: Arrays, train: Arrays | None, seed: int) -> Session:  # noqa: ARG002
         return _LeakySession(self, terms, sample, np.random.default_rng(seed))
@@ -258,15 +247,10 @@ class LeakyTime:
     """Noise on the value, and a scan that stops as soon as it has counted a quarter of the rows:
     the number of blocks read, and so the time taken, tells the count."""
 
+    name: ClassVar[str] = "noisy value, scan that stops early"
+    promises: ClassVar[bool] = False
+
     noise: float = 0.05
-
-    @property
-    def name(self) -> str:
-        return "noisy value, scan that stops early"
-
-    @property
-    def promises(self) -> bool:
-        return False
 
     def open(self, terms: Terms, sample: Arrays, train: Arrays | None, seed: int) -> Session:  # noqa: ARG002
         return _TimedSession(self, terms, sample, np.random.default_rng(seed))
@@ -301,15 +285,13 @@ class _TimedSession:
 class ByContent:
     """A holder whose columns are the same if their values in the sample are."""
 
+    promises: ClassVar[bool] = False
+
     holder: Holder
 
     @property
     def name(self) -> str:
         return f"{self.holder.name}, columns known by their content"
-
-    @property
-    def promises(self) -> bool:
-        return False
 
     def open(self, terms: Terms, sample: Arrays, train: Arrays | None, seed: int) -> Session:
         return _ContentSession(sample, self.holder.open(terms, sample, train, seed))

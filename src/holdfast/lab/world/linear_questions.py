@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from hashlib import blake2b
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +29,7 @@ from holdfast.errors import InvalidArgument, InvalidQuestion
 from holdfast.question.columns import Schema
 from holdfast.question.expression import ColumnType
 from holdfast.question.row import GRID
-from holdfast.statistics.bits import Prior
+from holdfast.statistics.description import Prior
 from holdfast.theory.length.levels import option_millibits
 from holdfast.theory.length.words import option
 
@@ -130,6 +130,8 @@ def moments_of(values: NDArray[Any]) -> tuple[int, int]:
 class Vote:
     """The accuracy of a weighted vote: +1 is predicted where the weighted sum is 0 or above."""
 
+    is_condition: ClassVar[bool] = True
+
     features: tuple[int, ...]
     weights: tuple[int, ...]
 
@@ -143,10 +145,6 @@ class Vote:
         pairs = weights.items() if isinstance(weights, Mapping) else weights
         terms = [(int(feature), int(weight)) for feature, weight in pairs if weight]
         return cls(tuple(feature for feature, _ in terms), tuple(weight for _, weight in terms))
-
-    @property
-    def is_condition(self) -> bool:
-        return True
 
     @property
     def text(self) -> str:
@@ -165,11 +163,9 @@ class Vote:
 class BothPositive:
     """How often feature and label are both +1."""
 
-    feature: int
+    is_condition: ClassVar[bool] = True
 
-    @property
-    def is_condition(self) -> bool:
-        return True
+    feature: int
 
     @property
     def text(self) -> str:
@@ -183,11 +179,9 @@ class BothPositive:
 class Members:
     """Whether a row of the population's table is in a set."""
 
-    members: NDArray[np.bool_]
+    is_condition: ClassVar[bool] = True
 
-    @property
-    def is_condition(self) -> bool:
-        return True
+    members: NDArray[np.bool_]
 
     @property
     def text(self) -> str:
@@ -201,6 +195,8 @@ class Members:
 class Linear:
     """The mean of a weighted sum of real values, the weights having length 1 (or less)."""
 
+    is_condition: ClassVar[bool] = False
+
     features: tuple[int, ...]
     weights: tuple[float, ...]
 
@@ -209,10 +205,6 @@ class Linear:
             raise InvalidArgument(
                 f"The weights have length {math.hypot(*self.weights):g}; it must be at most 1."
             )
-
-    @property
-    def is_condition(self) -> bool:
-        return False
 
     @property
     def text(self) -> str:
@@ -230,6 +222,8 @@ class Staircase:
     """1/2 outside [start, start + steps * width) of the points; inside, `steps` equal parts get
     evenly spaced values from 1/2 - height to 1/2 + height."""
 
+    is_condition: ClassVar[bool] = False
+
     start: int
     width: int
     steps: int
@@ -238,10 +232,6 @@ class Staircase:
     def __post_init__(self) -> None:
         if self.steps < 2 or self.width < 1 or not 0 < self.height <= 0.5:
             raise InvalidArgument("A staircase has 2 steps or more, and a height of at most 1/2.")
-
-    @property
-    def is_condition(self) -> bool:
-        return False
 
     @property
     def text(self) -> str:
@@ -265,6 +255,8 @@ class Tails:
     question of scale `sigma` may be: the i-th point from either end has distance a where
     2 exp(-a^2/(2 sigma^2)) is the probability of it and of all that are further out."""
 
+    is_condition: ClassVar[bool] = False
+
     start: int
     size: int
     sigma: float
@@ -273,10 +265,6 @@ class Tails:
     def __post_init__(self) -> None:
         if self.size < 2 or not 0 < self.most < 0.5 or self.sigma <= 0:
             raise InvalidArgument("A question of tails has 2 points or more, and stays in (0, 1).")
-
-    @property
-    def is_condition(self) -> bool:
-        return False
 
     @property
     def text(self) -> str:
@@ -351,12 +339,10 @@ class Parity:
     for each feature.
     """
 
+    is_condition: ClassVar[bool] = True
+
     chosen: int
     features: int
-
-    @property
-    def is_condition(self) -> bool:
-        return True
 
     @property
     def text(self) -> str:
@@ -375,12 +361,10 @@ class Parity:
 class WrittenVote:
     """The accuracy of a majority of columns, written out over the columns of the table."""
 
+    is_condition: ClassVar[bool] = True
+
     vote: Vote
     columns: int
-
-    @property
-    def is_condition(self) -> bool:
-        return True
 
     @property
     def text(self) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -104,6 +104,8 @@ class Signs:
     it with probability 1/2 + shift/2. The others are fair coins that know nothing of the label.
     """
 
+    independent: ClassVar[bool] = True
+
     features: int
     informative: int = 0
     shift: float = 0.0
@@ -112,10 +114,6 @@ class Signs:
         require.positive_integer("features", self.features)
         require.integer_between("informative", self.informative, 0, self.features)
         require.between("shift", self.shift, -1.0, 1.0)
-
-    @property
-    def independent(self) -> bool:
-        return True
 
     def draw(self, n: int, rng: np.random.Generator) -> Arrays:
         agree = rng.integers(0, 2, (self.features, n), dtype=np.int8)
@@ -244,14 +242,12 @@ class HeavyTails:
     +-HALF_RANGE are no larger in absolute value, still symmetric, and obey the same bound.
     """
 
+    independent: ClassVar[bool] = True
+
     features: int
 
     def __post_init__(self) -> None:
         require.positive_integer("features", self.features)
-
-    @property
-    def independent(self) -> bool:
-        return True
 
     def draw(self, n: int, rng: np.random.Generator) -> Arrays:
         return Arrays({"value": rng.laplace(size=(self.features, n))})
@@ -274,11 +270,9 @@ class Resampled:
     Any real table can play the population this way. The drawn table has one more column, `row`.
     """
 
-    table: Arrays
+    independent: ClassVar[bool] = True
 
-    @property
-    def independent(self) -> bool:
-        return True
+    table: Arrays
 
     def draw(self, n: int, rng: np.random.Generator) -> Arrays:
         rows = rng.integers(0, self.table.n, n)
@@ -308,14 +302,12 @@ class OnePoint:
     that probability at every distance that they reach.
     """
 
+    independent: ClassVar[bool] = False
+
     sigma: float
 
     def __post_init__(self) -> None:
         require.positive("sigma", self.sigma)
-
-    @property
-    def independent(self) -> bool:
-        return False
 
     def draw(self, n: int, rng: np.random.Generator) -> Arrays:
         point = int.from_bytes(rng.bytes(POINT_BITS // 8), "big")

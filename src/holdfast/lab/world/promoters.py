@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import NamedTuple, Protocol, cast
+from typing import ClassVar, NamedTuple, Protocol, cast
 
 from holdfast.data.sample import Sample
 from holdfast.data.sampling import Independent
@@ -75,13 +75,8 @@ def gate_terms(rows: int, candidates: int) -> Terms:
 class KeepBest:
     """Whatever scores better on the rows is promoted."""
 
-    @property
-    def name(self) -> str:
-        return "keep the best"
-
-    @property
-    def promises(self) -> bool:
-        return False
+    name: ClassVar[str] = "keep the best"
+    promises: ClassVar[bool] = False
 
     def start(self) -> Deciding:
         return self
@@ -94,15 +89,13 @@ class KeepBest:
 class EachTested:
     """A candidate is promoted if its own sign test is significant, however many there are."""
 
+    promises: ClassVar[bool] = False
+
     level: float = 0.05
 
     @property
     def name(self) -> str:
         return f"p < {self.level:g} each"
-
-    @property
-    def promises(self) -> bool:
-        return False
 
     def start(self) -> Deciding:
         return self

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Literal, NamedTuple, cast
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,9 +33,8 @@ from holdfast.lab.world.linear_questions import (
     grid_moments,
     moments_of,
 )
-from holdfast.mechanisms.catalogue import built, claiming, kind_of
+from holdfast.mechanisms.catalogue import Planned, built, claiming, kind_of
 from holdfast.mechanisms.claims import CHECKS
-from holdfast.mechanisms.kind import Planned
 from holdfast.mechanisms.mechanism import (
     Checker,
     Mechanism,
@@ -271,16 +270,11 @@ class NoisyPart:
     """Rogers et al. 2020 with Holdfast's accounting: guesses from a share of the rows, with
     Gaussian noise of size `noise`; checks on the others."""
 
+    name: ClassVar[str] = "Holdfast check against a noisy part"
+    promises: ClassVar[bool] = True
+
     noise: float = 0.01
     share: float = 0.5
-
-    @property
-    def name(self) -> str:
-        return "Holdfast check against a noisy part"
-
-    @property
-    def promises(self) -> bool:
-        return True
 
     def open(self, terms: Terms, sample: Arrays, train: Arrays | None, seed: int) -> Session:
         if not terms.independent:

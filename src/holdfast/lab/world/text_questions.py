@@ -7,7 +7,7 @@ catalogue, on the same account. The rules, the levels and the charges are the on
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from holdfast import require
 from holdfast.data.sample import Sample
@@ -15,10 +15,9 @@ from holdfast.errors import BudgetExhausted, InvalidQuestion
 from holdfast.lab.world.holders import Session, Shown
 from holdfast.lab.world.linear_questions import HALF_RANGE, Arrays, HasLength, LabQuestion, Linear
 from holdfast.lab.world.session import LabSample, asking, lab_secret
-from holdfast.ledger.limits import in_unit
 from holdfast.mechanisms.catalogue import built, kind_of
 from holdfast.mechanisms.described import DESCRIBED
-from holdfast.mechanisms.mechanism import Mechanism, Wish, walk
+from holdfast.mechanisms.mechanism import Mechanism, Wish, in_unit, walk
 from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.terms import Account, Terms
 from holdfast.question.columns import Schema
@@ -27,9 +26,9 @@ from holdfast.question.expression import numeral
 from holdfast.statistics.bind import bind
 from holdfast.statistics.description import DescribedQuestion
 from holdfast.statistics.entry import Table
+from holdfast.statistics.mean_events import Share, share_look
 from holdfast.statistics.rounded_rules import RoundedMean
 from holdfast.statistics.rule import Look
-from holdfast.statistics.share_rules import Share, share_look
 from holdfast.statistics.statistic import Statistic
 from holdfast.theory.length.levels import described_log_level
 
@@ -119,6 +118,8 @@ class _DescribedSession:
 class ByScale:
     """Holdfast, asked for means of unbounded values with a declared `scale` of each row."""
 
+    promises: ClassVar[bool] = True
+
     scale: Scale
     mechanism: str
     theorem: str | None = None
@@ -126,10 +127,6 @@ class ByScale:
     @property
     def name(self) -> str:
         return f"Holdfast by {self.mechanism}, {self.scale.text}"
-
-    @property
-    def promises(self) -> bool:
-        return True
 
     def open(self, terms: Terms, sample: Arrays, train: Arrays | None, seed: int) -> Session:  # noqa: ARG002
         import polars as pl

@@ -30,7 +30,7 @@ from holdfast.errors import InvalidArgument
 from holdfast.theory.base.intervals import Interval, clopper_pearson_upper
 from holdfast.theory.base.safeside import log_down, round_down
 from holdfast.theory.base.theorem import theorem
-from holdfast.theory.leakage.many_symbols import symbol_log_charge, symbol_log_level
+from holdfast.theory.leakage.claim_levels import symbol_log_charge, symbol_log_level
 
 __all__ = [
     "Cells",
