@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from importlib import import_module
 
 import numpy as np
 import polars as pl
@@ -171,7 +172,8 @@ def test_other_columns_and_types_do_not_hide_a_copy() -> None:
 
 
 def test_a_part_of_the_contents_is_enough_of_large_tables(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("holdfast.data.fingerprint.MOST_HASHES", 400)
+    module = import_module("holdfast.data.fingerprint")  # the package has a function so called
+    monkeypatch.setattr(module, "MOST_HASHES", 400)
     random = np.random.default_rng(10)
     hold, other = measures(ROWS, random), measures(ROWS, random)
     assert 0 < overlap(hold, hold.head(-1)) < ROWS

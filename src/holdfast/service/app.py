@@ -267,6 +267,9 @@ def _asked() -> None:
 
 
 def ready_question(holdout: Holdout, number: float) -> Asking:
-    """A question that can be priced of every table; another `number` has to be read anew."""
-    name = next(iter(holdout.schema.types)).replace('"', '""')
-    return Asking(f'avg(case when "{name}" is null then {number!r} else 0 end)')
+    """A question that can be priced of every table; another `number` has to be read anew.
+
+    Without a digit before its point the text has no shape that was read before.
+    """
+    name, written = next(iter(holdout.schema.types)).replace('"', '""'), f"{number:.17f}"
+    return Asking(f'avg(case when "{name}" is null then {written.lstrip("0")} else 0 end)')

@@ -236,7 +236,7 @@ class ConcentratedMean:
 
     def windowed(self, mean: Concentration, n: int, of: Concentration | None = None) -> InUnits:
         """The tail `of` what is read of rows whose mean of all has this one, as a part of it."""
-        tail = Windowed(of or mean, possible_rows(mean, n), self.log_row)
+        tail = Windowed(of or mean, _possible_rows(mean, n), self.log_row)
         return InUnits(tail, self.high - self.low)
 
     def _narrower(self, n: int, sampling: Sampling, width: float) -> Concentration:
@@ -264,7 +264,7 @@ class ConcentratedMean:
         return min(Fraction(1), max(Fraction(0), 2 * part - Fraction(1, 2)))
 
 
-def possible_rows(mean: Concentration, n: int) -> int:
+def _possible_rows(mean: Concentration, n: int) -> int:
     """A number of rows for a union bound over all there may be, given the tail of their mean."""
     return mean.possible_rows if isinstance(mean, PooledUnits) else n
 
@@ -479,7 +479,7 @@ class ConcentratedVariance:
         of_mean, of_squares = (
             self._tail(n, sampling, scale) for scale in (self.whole.scale, Scale(squares, b))
         )
-        all_rows = possible_rows(sampling.unbounded(n, self.whole.scale), n)
+        all_rows = _possible_rows(sampling.unbounded(n, self.whole.scale), n)
         tail = Windowed(SpreadOfRows(of_squares, of_mean), all_rows, SPREAD_LOG_ROW)
         return InUnits(tail, self.high - self.low)
 
