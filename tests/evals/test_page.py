@@ -37,6 +37,7 @@ def test_the_first_example_prints_what_it_says(
     (verdict,) = capsys.readouterr().out.splitlines()
     assert verdict.startswith("promote: v9 is better than v7")
     assert "forecast " in verdict
+    exec(compile(EXAMPLES[2], "evaluation.md", "exec"), names)  # errors, which it asserts itself
 
 
 def test_the_last_example_reads_a_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -44,7 +45,7 @@ def test_the_last_example_reads_a_log(tmp_path: Path, monkeypatch: pytest.Monkey
     (tmp_path / "logs").mkdir()
     (tmp_path / "logs" / "arithmetic.eval").write_bytes((FILES / "inspect.eval").read_bytes())
     names: dict[str, object] = {}
-    exec(compile(EXAMPLES[2], "evaluation.md", "exec"), names)
+    exec(compile(EXAMPLES[3], "evaluation.md", "exec"), names)
     assert isinstance(names["scores"], evals.ItemScores)
     assert names["scores"].epochs == 1
 

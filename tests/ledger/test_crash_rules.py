@@ -36,6 +36,8 @@ LOSSES = (
     "neg_rmse(good, y, 2)",
     "r2(good, y, 0, 2, 3)",
     "closer(good, bad, y)",
+    "mse(good, y, kappa = 6)",
+    "mae(good, y, kappa = 3) where arm",
 )
 IN_ORDER = ("avg(y)", "kendall(good, y)", "slope(y, good)")
 TRIALS = {"coins": "effect(well, arm)", "shuffled": "effect(y, arm)"}

@@ -162,6 +162,17 @@ def test_notes_outside_are_seen_and_go_back_only_where_a_ledger_is_restored(plac
     assert (place.witness().seen(), place.witness(OTHER).seen()) == ((4, HASH), (7, HASH))
 
 
+def test_another_entry_of_the_same_number_is_refused(place: Place) -> None:
+    """Two copies of a ledger that both go on: the second is not shown what the first has not."""
+    witness = place.witness()
+    witness.note(7, HASH)
+    with pytest.raises(LedgerTampered, match="saw another entry 7: a copy of this ledger is in"):
+        witness.note(7, OTHER)
+    assert witness.seen() == (7, HASH)
+    witness.note(7, OTHER, restored=True)
+    assert witness.seen() == (7, OTHER)
+
+
 def test_a_damaged_note_outside_is_said_and_not_written_over(place: Place) -> None:
     place.witness().note(12, HASH)
     place.damage(FIRST)

@@ -96,6 +96,7 @@ def test_groups_and_distributions_are_tables(client: TestClient, ada: dict[str, 
         "avg(x, variance <= 0.0001)",
         "catoni(amount, 0.001)",
         "difference(avg(x, variance <= 0.0001), avg(x))",
+        "mse(amount, x, kappa = 1)",
     ],
 )
 def test_nobody_but_the_custodian_assumes_anything_of_the_rows(

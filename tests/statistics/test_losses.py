@@ -17,13 +17,16 @@ from holdfast.data.polars import PolarsSample
 from holdfast.errors import InvalidArgument, InvalidQuestion
 from holdfast.holdout.holdout import Holdout
 from holdfast.mechanisms.claims import by_sign_test, more_than
+from holdfast.mechanisms.mechanism import interval_told, value_told
 from holdfast.question.columns import Schema
 from holdfast.statistics.bind import bind
 from holdfast.statistics.derived import is_derived
 from holdfast.statistics.entry import Table
+from holdfast.statistics.log_scale import FARTHEST
 from holdfast.statistics.rule import Told
+from holdfast.theory.base.intervals import Interval
 from tests.ledger.forging import faults
-from tests.statistics.asking import ground_on, told
+from tests.statistics.asking import ground_on, question_on, told
 
 ROWS = 48
 THETAS = np.linspace(0.02, 0.98, 97)
@@ -206,8 +209,122 @@ def test_an_r2_below_minus_one_counts_as_it(tmp_path: Path) -> None:
         ("mae(p, y, group)", "cap is 'group'; it must be a number"),
         ("r2(p, y, q, 1, 2)", "baseline is 'q'; it must be a number"),
         ("mse(group, y, 1)", "number"),
+        ("mse(p, y, kappa = 0.5)", "kappa is 0.5; it must be a finite number, 1 or above"),
+        ("mse(p, y, 3, kappa = 6)", "mse takes 3 arguments, and 4 were given"),
+        ("mae(p, y, kappa = y)", "kappa is 'y'; it must be a number"),
+        ("mse(p, y, kappa = 6) by group", "said of one mean loss, without by="),
+        ("neg_rmse(p, y, kappa = 6)", "cap is 'kappa = 6'; it must be a number"),
     ],
 )
 def test_refusals(holdout: Holdout, text: str, told: str) -> None:
     with pytest.raises((InvalidArgument, InvalidQuestion), match=told):
         holdout.ask(text)
+
+
+# Losses without a range, with a declared kappa.
+
+
+def two_points(kappa: float, rows: int, level: float) -> list[tuple[float, Interval]]:
+    """The value and interval told of each number of rows with the loss kappa, all others with 0."""
+    kinds = pl.DataFrame({"y": [0.0, 0.0], "p": [0.0, math.sqrt(kappa)]})
+    frames = [pl.concat([kinds[:1]] * (rows - k) + [kinds[1:]] * k) for k in range(rows + 1)]
+    text = f"mse(p, y, kappa = {kappa!r})"
+    ground = ground_on(PolarsSample(frames[1]), {"favourites": [text]}, beta=4 * level)
+    rule, limits = question_on(ground, text).rule, Interval(-FARTHEST, FARTHEST)
+    made = [told(frame, text, ground) for frame in frames]
+    return [
+        (
+            value_told(each.value, limits, rule) or 0.0,
+            interval_told(each.interval, limits, rule, unbounded=True),
+        )
+        for each in made
+    ]
+
+
+@pytest.mark.parametrize("level", [0.05, 1e-3, 1e-6])
+@pytest.mark.parametrize(("kappa", "rows"), [(2.0, 40), (6.0, 120), (12.0, 300)])
+def test_exact_coverage_in_the_two_point_world_of_kappa(
+    kappa: float, rows: int, level: float
+) -> None:
+    """E l^2 is just kappa (E l)^2. Twins: radii times .7 (.5), twice the kappa declared."""
+    found = two_points(kappa, rows, level)
+    counts = np.arange(rows + 1)
+
+    def missed(chance: float, part: float = 1.0) -> float:
+        ends = [[value + part * (end - value) for end in interval] for value, interval in found]
+        outside = [not low <= kappa * chance <= high for low, high in ends]
+        return float(binom.pmf(counts, rows, chance)[outside].sum())
+
+    assert missed(1 / kappa) <= level
+    assert missed(1 / kappa, 0.5 if level == 0.05 else 0.7) > level
+    if level < 0.05:
+        assert missed(0.5 / kappa) > level
+
+
+@pytest.fixture
+def heavy(tmp_path: Path) -> Iterator[Holdout]:
+    """Residuals of Student's law with 5 degrees: E l^2 = 9 (E l)^2 of their squares, 5/3 on
+    average."""
+    with holdfast.open(students(), ledger=tmp_path / "t.ledger", schema=GROUPS, **SHORT) as opened:
+        yield opened
+    assert faults(tmp_path / "t.ledger", sample=lambda: PolarsSample(students())) == []
+
+
+GROUPS = {"favourites": ["mse(p, y, kappa = 12)"], "group": {"values": ["a", "b"]}}
+
+
+def students(rows: int = 10_000) -> pl.DataFrame:
+    rng = np.random.default_rng(8)
+    y, residual = rng.normal(size=rows), rng.standard_t(5, rows)
+    return pl.DataFrame({"y": y, "p": y + residual, "group": rng.choice(["a", "b"], rows)})
+
+
+def test_a_declared_kappa_needs_neither_cap_nor_range(heavy: Holdout) -> None:
+    answer = heavy.ask("mse(y, p, kappa = 12)")
+    seen = float(np.mean((students()["p"] - students()["y"]).to_numpy() ** 2))
+    assert answer.value == pytest.approx(seen, rel=0.003)
+    assert 5 / 3 in answer.interval
+    # At its level, some 2^-5.6 x .02, the upper end without the grid's places of a third of a
+    # per cent.
+    assert 1.05 < answer.interval.high / seen < 1.2
+    assert "if E l^2 <= 12 (E l)^2" in str(answer)
+    assert "as the question declares" in answer.assumes
+    root = heavy.ask(holdfast.stats.rmse("p", "y", kappa=12))
+    assert root.cost == 0.0  # one event
+    assert root.interval == pytest.approx([end**0.5 for end in answer.interval], rel=1e-9)
+    assert heavy.ask(holdfast.stats.mse("p", "y", kappa=12.0)).status == "repeated"
+    group = heavy.ask("mae(p, y, kappa = 3) where group = 'a'")
+    mean = 2 * math.sqrt(5) * math.gamma(3) / (4 * math.sqrt(math.pi) * math.gamma(2.5))
+    assert mean in group.interval
+    shown = heavy.gate("mse(p, y, kappa = 12)", at_most=3)
+    assert shown.status == "shown"
+    assert shown.cost == 0.0
+    assert "if E l^2 <= 12 (E l)^2" in str(shown)
+    assert heavy.gate("mae(p, y, kappa = 4)", at_most=2).status == "shown"
+    assert heavy.check("mae(p, y, kappa = 5)", at_most=2).status == "confirmed"
+
+
+def test_a_loss_without_a_range_beyond_the_farthest_has_no_upper_end(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"y": [0.0, 1.0] * 500, "p": [1.0, 2.0] * 499 + [math.inf, math.nan]})
+    with holdfast.open(frame, ledger=tmp_path / "t.ledger", **SHORT) as holdout:
+        answer = holdout.ask("mse(p, y, kappa = 6)")
+        assert answer.interval.high == math.inf
+        assert 1.0 < answer.interval.low < math.inf
+        assert answer.to_dict()["n"] == 999  # the other one misses its prediction
+
+
+def test_on_the_ledger_a_loss_without_a_range_is_refused(tmp_path: Path) -> None:
+    options: dict[str, Any] = {"questions": 5, "described": "off"}
+    with holdfast.open(regression(), ledger=tmp_path / "t.ledger", **options) as holdout:
+        with pytest.raises(InvalidQuestion, match=r"cap each difference, as in mse\(p, y, 3\)"):
+            holdout.ask("mse(p, y, kappa = 6)")
+        with pytest.raises(InvalidQuestion, match="no range"):
+            holdout.check("mse(p, y, kappa = 6)", guess=1.0)
+
+
+def test_a_perfect_prediction_has_a_loss_of_nothing(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"y": [0.0, 1.0] * 500})
+    with holdfast.open(frame, ledger=tmp_path / "t.ledger", **SHORT) as holdout:
+        answer = holdout.ask("mae(y, y, kappa = 6)")
+        assert answer.interval.low == 0.0
+        assert answer.interval.high < 1e-8

@@ -55,6 +55,7 @@ class FileOfScores:
     partial: bool = False
     first: bool = False
     promote_if_shown: bool = False
+    errors: str | None = None
 
     @property
     def is_file(self) -> bool:
@@ -107,6 +108,16 @@ class FileOfScores:
         return name
 
     @property
+    def scale(self) -> str | None:
+        """The mean of errors that is compared, where the file has errors; the first one says it."""
+        if self.errors is not None and not self.first:
+            raise InvalidArgument(
+                f"--errors is {self.errors!r}, and what is compared is the same for all that "
+                "follow the first; say it with --first, and leave it out here."
+            )
+        return self.errors
+
+    @property
     def margin(self) -> dict[str, Any]:
         """What is to be shown."""
         return {
@@ -131,13 +142,13 @@ def gate_scores(
     from holdfast.evals.gate import EvalGate
 
     bounds = options.get("bounds")
-    gate = EvalGate.over(holdout, bounds or bool)
+    gate = EvalGate.over(holdout, source.scale or bounds or bool)
     for option, file in (("json_file", json_file), ("summary", summary)):
         _require_writable(option, file)
     margin, against = source.margin, None if source.first else gate.opponent(source.against)
     if source.promote_if_shown:
         _require_promotable(source, against, gate.incumbent, options.get("where"))
-    scores = source.read(gate.key, bounds or (0.0, 1.0))
+    scores = source.read(gate.key, gate.score_range)
     name = source.name(scores)
     if source.promote_if_shown:
         against = gate.opponent_of(name)
@@ -161,7 +172,8 @@ def gate_scores(
     )
     if source.first:
         gate.promote(name, why=why or "the first", asked_by=asked_by)
-        typer.echo(f"{name} is the incumbent; nothing was compared.")
+        later = "" if gate.metric is None else f" Others will be compared in {gate.metric}."
+        typer.echo(f"{name} is the incumbent; nothing was compared.{later}")
         typer.echo(f"\nNext: holdfast gate {quote(ledger)} FILE")
         return True
     compared = {each: options[each] for each in _COMPARED if each in options}

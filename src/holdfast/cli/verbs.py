@@ -211,6 +211,14 @@ def gate(
     first: Annotated[
         bool, typer.Option("--first", help="Of a file: make it the incumbent; compare nothing.")
     ] = False,
+    errors: Annotated[
+        str | None,
+        typer.Option(
+            metavar="mse|mae",
+            help="Of the first file: its scores are errors, predictions minus labels, by item; "
+            "compare their mean square or size, each capped as those of --dev FILE say.",
+        ),
+    ] = None,
     promote_if_shown: Annotated[
         bool,
         typer.Option(
@@ -254,6 +262,7 @@ def gate(
         partial=partial,
         first=first,
         promote_if_shown=promote_if_shown,
+        errors=errors,
     )
     if scores.is_file:
         if sides != [None, None]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack
@@ -19,14 +19,21 @@ from holdfast.did_you_mean import checks_arguments, without_attribute
 from holdfast.errors import InvalidArgument
 from holdfast.evals.compare import read_run
 from holdfast.evals.item_scores import ItemId, ItemScores
-from holdfast.evals.submission import HowToRead, Submission, scoring_in, submission_of
+from holdfast.evals.submission import (
+    ERRORS,
+    ErrorScale,
+    HowToRead,
+    Submission,
+    scoring_in,
+    submission_of,
+)
 from holdfast.evals.verdict import Verdict
 from holdfast.holdout.forecast import DevFiles
 from holdfast.mechanisms.claims import GATES
 from holdfast.question.bounds import Range
 from holdfast.question.expression import ValueKind, identifier, numeral, text_of
 from holdfast.question.parse import parse_row
-from holdfast.statistics.metrics import UNIT
+from holdfast.statistics.metrics import UNIT, cap_of_errors
 from holdfast.theory.leakage.forecasts import DevResult, dev_rows_wanted
 
 if TYPE_CHECKING:
@@ -40,14 +47,16 @@ __all__ = ["EvalGate"]
 _LISTED = 8
 _LONGEST_IDENTITY = 150
 _COMPARED = ("format", "task", "filter", "scorer", "items")  # of how scores were made
-_Scales = ScoreBounds | Mapping[str, ScoreBounds]
+_Scales = ScoreBounds | str | Mapping[str, ScoreBounds | str]
+_Scale = Range | ErrorScale | None
 
 
 class EvalGate:
     """Items that candidates are scored on, and a ledger that counts every look at them.
 
-    A score is right or wrong, 1 or 0, unless `score` is the range of graded ones, or what those of
-    each scorer are, by its name. `candidates` may be compared at most; their number is declared,
+    A score is right or wrong, 1 or 0, unless `score` is the range of graded ones, "mse" or "mae"
+    where scores are errors (predictions minus labels, each capped; less is better), or what those
+    of each scorer are, by its name. `candidates` may be compared at most; their number is declared,
     and sets what a comparison can show. Columns of the items that those who make candidates know,
     such as a text, are `public`; where nothing of them is in the table, the key is. `task` is what
     the items are called together: it tells bare ids from those of another task.
@@ -68,7 +77,7 @@ class EvalGate:
     ) -> None:
         from holdfast.holdout.open import open as open_holdout
 
-        self._ranges = _ranges(score)
+        self._scales = _scales_of(score)
         self._unmatched: dict[str, int] = {}  # by column, of what was submitted here
         self.holdout = open_holdout(
             items,
@@ -90,7 +99,7 @@ class EvalGate:
     def over(cls, holdout: Holdout, score: _Scales = bool) -> Self:
         """The gate of a holdout that is open already."""
         gate = cls.__new__(cls)
-        gate._ranges, gate._unmatched, gate.holdout = _ranges(score), {}, holdout
+        gate._scales, gate._unmatched, gate.holdout = _scales_of(score), {}, holdout
         return gate
 
     @property
@@ -114,7 +123,7 @@ class EvalGate:
         names = [each.name for each in self.holdout.promotions]
         if len(names) < last:
             return None
-        return names[-last].removesuffix(_suffix(next(iter(self._ranges))))
+        return names[-last].removesuffix(_suffix(next(iter(self._scales))))
 
     def opponent_of(self, candidate: str) -> str:
         """Whom a candidate must be shown against to be promoted.
@@ -145,7 +154,8 @@ class EvalGate:
 
         `dev` are its scores by item on other items, in any of these forms: where the incumbent has
         such scores too, they forecast the comparison, and a good forecast shows more. None of those
-        items may be protected. They may come in parts, and before `scores` (see `next_items`).
+        items may be protected. They may come in parts, and before `scores` (see `next_items`). Of
+        errors the first submission needs them: the 0.99-quantile of their sizes is the cap of all.
         """
         require.text("name", name)
         if dev is not None:
@@ -155,12 +165,12 @@ class EvalGate:
                 raise InvalidArgument(f"{name!r} comes without scores; give scores, or dev=.")
             return
         submissions: dict[str | None, Submission] = {}
-        for scorer, range_ in self._ranges.items():
+        for scorer in self._scales:
             reading = how if scorer is None else how | HowToRead(score=scorer)
             scored = self._of_scorer(scores, scorer)
-            bounds = UNIT if range_ is None else range_
+            scale = self._with_cap(name, scorer) or UNIT
             submissions[scorer] = submission_of(
-                scored, self.holdout.rows, self.key, bounds, **reading
+                scored, self.holdout.rows, self.key, scale, **reading
             )
         for submitted in submissions.values():
             self._require_task(name, submitted.scoring.get("task"))
@@ -209,10 +219,18 @@ class EvalGate:
                 f"{candidate!r} is the run already stored as {against!r}; compare another run."
             )
         _require_same_scoring(candidate, column.scoring, against, opponent_column.scoring)
+        scale = self._scale(scorer)
+        for name, submitted in ((candidate, column), (against, opponent_column)):
+            if isinstance(scale, ErrorScale) and ERRORS not in (submitted.scoring or {}):
+                raise InvalidArgument(
+                    f"errors are compared here, and {name!r} was submitted with scores of which "
+                    "more is better; submit its errors under another name."
+                )
         question, least = _claim(
-            column.name, opponent_column.name, self._ranges[scorer], margin, self._condition(where)
+            column.name, opponent_column.name, scale, margin, self._condition(where)
         )
-        dev = None if where is not None else self._dev.result(column.name, opponent_column.name)
+        development = self._development(scorer)
+        dev = None if where is not None else development.result(column.name, opponent_column.name)
         forecast: dict[str, Any] = {} if expect is None else {"expect": expect}
         if dev is not None:
             forecast["dev"] = (dev.better, dev.worse, dev.rows)
@@ -250,6 +268,7 @@ class EvalGate:
             level=answer.level,
             adjusted=answer.adjusted,
             next_gain=None if dev is None else self._next_gain(scorer, dev.differing),
+            metric=scale.words if isinstance(scale, ErrorScale) else None,
         )
 
     def next_items(self, name: str, *, score: str | None = None) -> list[ItemId]:
@@ -262,27 +281,63 @@ class EvalGate:
         """
         scorer = self._scorer(score)
         column, opponent = name + _suffix(scorer), self.opponent(None, scorer) + _suffix(scorer)
-        items = self._dev.wanted(column, opponent)
-        result = self._dev.result(column, opponent)
-        if not items and result is not None and result.rows < len(self._dev.of(opponent)):
+        development = self._development(scorer)
+        items = development.wanted(column, opponent)
+        result = development.result(column, opponent)
+        if not items and result is not None and result.rows < len(development.of(opponent)):
             text = f"difference({identifier(column)}, {identifier(opponent)})"
             self.holdout.development.stop(text, result)
         return items
 
-    @property
-    def _dev(self) -> _Development:
-        return _Development(self.holdout.development)
+    def _development(self, scorer: str | None) -> _Development:
+        return _Development(self.holdout.development, self._scale(scorer))
 
     def _keep_dev(self, name: str, dev: Any, how: HowToRead) -> None:
-        for scorer, range_ in self._ranges.items():
+        for scorer in self._scales:
             reading = how if scorer is None else how | HowToRead(score=scorer)
             given = self._of_scorer(dev, scorer)
-            self._dev.keep(name + _suffix(scorer), given, self.key, range_, **reading)
+            self._development(scorer).keep(name + _suffix(scorer), given, self.key, **reading)
+
+    @property
+    def score_range(self) -> tuple[float, float]:
+        """Where the scores of a file may be."""
+        return _readable(self._scale(next(iter(self._scales))))
+
+    @property
+    def metric(self) -> str | None:
+        """What is compared where scores are errors, with their cap; None where more is better."""
+        scale = self._scale(next(iter(self._scales)))
+        known = isinstance(scale, ErrorScale) and scale.cap is not None
+        return scale.words if isinstance(scale, ErrorScale) and known else None
+
+    def _scale(self, scorer: str | None) -> _Scale:
+        """What scores are: errors where some were submitted, else as it was declared."""
+        suffix = _suffix(scorer)
+        recorded = (
+            ErrorScale.recorded(each.scoring)
+            for each in self.holdout.columns
+            if each.name.endswith(suffix)
+        )
+        return next((each for each in recorded if each is not None), self._scales[scorer])
+
+    def _with_cap(self, name: str, scorer: str | None) -> _Scale:
+        """What scores are; of the first errors the cap is that of their development items."""
+        scale = self._scale(scorer)
+        if not isinstance(scale, ErrorScale) or scale.cap is not None:
+            return scale
+        errors = self._development(scorer).of(name + _suffix(scorer))
+        if not errors:
+            raise InvalidArgument(
+                f"{name!r} is the first whose errors are submitted, and errors have no range: "
+                "they are capped at the 0.99-quantile of its errors on other items. Give those by "
+                "item: dev= (--dev FILE)."
+            )
+        return replace(scale, cap=cap_of_errors(errors.values()))
 
     def _next_gain(self, scorer: str | None, differing: float) -> float | None:
         """The gain that the next comparison shows 4 times in 5 without a forecast, if scores are
         right or wrong and as many of them differ."""
-        if self._ranges[scorer] is not None:
+        if self._scale(scorer) is not None:
             return None
         gate = self.holdout.budget.next_gate(min(1.0, differing))
         return None if gate is None else gate.gain
@@ -353,7 +408,7 @@ class EvalGate:
 
         Refused if another one took that place meanwhile.
         """
-        scorer = next(iter(self._ranges))
+        scorer = next(iter(self._scales))
         self.holdout.promote(
             self._column(verdict.candidate, scorer).name,
             why=f"{verdict.claim}, receipt {verdict.receipt[:12]}",
@@ -363,7 +418,7 @@ class EvalGate:
 
     def promote(self, name: str, why: str | None = None, *, asked_by: str | None = None) -> None:
         """Make a submission the incumbent, whatever was shown: to begin with, or by decision."""
-        column = self._column(name, next(iter(self._ranges)))
+        column = self._column(name, next(iter(self._scales)))
         self.holdout.promote(column.name, why=why, asked_by=asked_by)
 
     def history(self) -> list[Recorded]:
@@ -388,10 +443,10 @@ class EvalGate:
 
     def _scorer(self, score: str | None) -> str | None:
         if score is None:
-            return next(iter(self._ranges))
-        if score not in self._ranges:
+            return next(iter(self._scales))
+        if score not in self._scales:
             raise InvalidArgument(
-                f"score is {score!r}, and the gate has {_named(self._ranges)}; choose one of them."
+                f"score is {score!r}, and the gate has {_named(self._scales)}; choose one of them."
             )
         return score
 
@@ -401,7 +456,7 @@ class EvalGate:
             return scores
         if scorer not in scores:
             raise InvalidArgument(
-                f"there are no scores of {scorer!r}, and the gate has {_named(self._ranges)}; give "
+                f"there are no scores of {scorer!r}, and the gate has {_named(self._scales)}; give "
                 "a mapping from each of them to its scores."
             )
         return scores[scorer]
@@ -429,13 +484,18 @@ class EvalGate:
         self.holdout.attach(
             column,
             submitted.values,
-            bounds=self._ranges[scorer] or bool,
+            bounds=self._bounds(scorer, submitted),
             missing=submitted.missing,
             digest=None if run is None else _identity(run, submitted.scoring) + _suffix(scorer),
             scoring={**submitted.scoring, **declared},
             asked_by=asked_by,
         )
         self._unmatched[column] = submitted.unmatched
+
+    def _bounds(self, scorer: str | None, submitted: Submission) -> ScoreBounds:
+        """Where what is attached may be: of errors, up to their cap."""
+        scale = ErrorScale.recorded(submitted.scoring) or self._scales[scorer]
+        return (scale.bounds if isinstance(scale, ErrorScale) else scale) or bool
 
     def _column(self, name: str, scorer: str | None) -> AttachedColumn:
         wanted = name + _suffix(scorer)
@@ -450,17 +510,31 @@ class EvalGate:
         return columns[wanted]
 
 
-def _ranges(score: _Scales) -> Mapping[str | None, Range | None]:
-    """The range of every scorer by its name, of one without a name by None; none of those that say
-    right or wrong."""
+def _scales_of(score: _Scales) -> Mapping[str | None, _Scale]:
+    """What the scores of every scorer are by its name, of one without a name by None: a range,
+    errors, or None for those that say right or wrong."""
     if not isinstance(score, Mapping):
-        return {None: declared_bounds(score, "score")}
+        return {None: _declared(score)}
     if not score:
         raise InvalidArgument("score names no scorer; give the range of each, or one range.")
-    return {
-        require.text("score", name): declared_bounds(bounds, "score")
-        for name, bounds in score.items()
-    }
+    return {require.text("score", name): _declared(scale) for name, scale in score.items()}
+
+
+def _declared(score: ScoreBounds | str) -> _Scale:
+    if not isinstance(score, str):
+        return declared_bounds(score, "score")
+    scale = ErrorScale.meant(score)
+    if scale is None:
+        raise InvalidArgument(
+            f"score is {score!r}, which is no mean of errors; choose mse or mae, or give the range "
+            "of graded scores."
+        )
+    return scale
+
+
+def _readable(scale: _Scale) -> Range:
+    """Where the scores of a file may be."""
+    return scale.readable if isinstance(scale, ErrorScale) else scale or UNIT
 
 
 def _identity(run: str, scoring: Mapping[str, str]) -> str:
@@ -496,7 +570,7 @@ def _suffix(scorer: str | None) -> str:
     return "" if scorer is None else f":{scorer}"
 
 
-def _named(ranges: Mapping[str | None, Range | None]) -> str:
+def _named(ranges: Mapping[str | None, _Scale]) -> str:
     return ", ".join("one scorer without a name" if each is None else repr(each) for each in ranges)
 
 
@@ -512,18 +586,22 @@ def _margin(min_gain: float, no_worse_than: float | None) -> float:
 
 
 def _claim(
-    column: str, opponent: str, range_: Range | None, margin: float, where: str | None
+    column: str, opponent: str, scale: _Scale, margin: float, where: str | None
 ) -> tuple[str, float]:
     """The question, and what its answer has to be above.
 
     The average gain of some items is above the margin if and only if, over all items, the average
     is above 0 of what those gain beyond it. A score that is missing is the lowest there is.
     """
-    first, second = identifier(column), identifier(opponent)
+    if isinstance(scale, ErrorScale):  # the smaller loss is the better one
+        first, second = scale.text(opponent), scale.text(column)
+        gain = f"{first} - {second}"
+    else:
+        first, second = identifier(column), identifier(opponent)
+        lowest = "false" if scale is None else numeral(scale.low)
+        gain = f"coalesce({first}, {lowest}) - coalesce({second}, {lowest})"
     if where is None:
         return f"difference({first}, {second})", margin
-    lowest = "false" if range_ is None else numeral(range_.low)
-    gain = f"coalesce({first}, {lowest}) - coalesce({second}, {lowest})"
     beyond = f" - ({numeral(margin)})" if margin else ""
     return f"avg(case when {where} then {gain}{beyond} else 0 end)", 0.0
 
@@ -538,17 +616,16 @@ class _Development:
     """
 
     files: DevFiles
+    scale: _Scale
 
-    def keep(
-        self, column: str, given: Any, key: str, range_: Range | None, **how: Unpack[HowToRead]
-    ) -> None:
+    def keep(self, column: str, given: Any, key: str, **how: Unpack[HowToRead]) -> None:
         """Keep scores of a submission beside those that it has; the newest of an item counts."""
         run = read_run(
             "dev",
             given,
             score=how.get("score"),
             key=key,
-            bounds=None if range_ is None else (range_.low, range_.high),
+            bounds=_readable(self.scale),
             filter=how.get("filter"),
             format=how.get("format"),
             partial=how.get("partial", False),
@@ -576,12 +653,20 @@ class _Development:
     def result(self, column: str, opponent: str) -> DevResult | None:
         """The counts of a submission against another one, on items that both have."""
         mine, theirs = self.of(column), self.of(opponent)
-        gains = [mine[item] - theirs[item] for item in mine if item in theirs]
+        better = self._gain
+        gains = [better(mine[item], theirs[item]) for item in mine if item in theirs]
         if not gains:
             return None
         return DevResult(
             sum(each > 0 for each in gains), sum(each < 0 for each in gains), len(gains)
         )
+
+    def _gain(self, mine: float, theirs: float) -> float:
+        """How much better the score of an item is."""
+        scale = self.scale
+        if isinstance(scale, ErrorScale):
+            return scale.loss(theirs) - scale.loss(mine)
+        return mine - theirs
 
     def wanted(self, column: str, opponent: str) -> list[ItemId]:
         """The items to run next, of those of an opponent: in an order that says nothing of them."""

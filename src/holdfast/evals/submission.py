@@ -6,7 +6,7 @@ import json
 import math
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Any, Literal, TypedDict, Unpack
 
@@ -32,9 +32,13 @@ from holdfast.evals.item_scores import ItemList, ItemScores, Wanted, item_scores
 from holdfast.evals.score_table import read_csv, read_json_lines, read_parquet
 from holdfast.question.bounds import Range
 from holdfast.question.declaring import bounds_pair
+from holdfast.question.expression import identifier, numeral
+from holdfast.statistics.metrics import METRICS, metric_meant
 
 __all__ = [
+    "ERRORS",
     "FORMATS",
+    "ErrorScale",
     "HowToRead",
     "Submission",
     "is_log",
@@ -208,20 +212,114 @@ class Submission:
         return "null" if self.unmatched else "refuse"
 
 
+_FARTHEST = 1e15  # from 0: what an error may be where it is read
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorScale:
+    """Scores that are errors, predictions minus labels: less is better, and each is capped.
+
+    Their mean is of the errors to a `power`. `cap` is None before anybody submitted some.
+    """
+
+    metric: str
+    cap: float | None = None
+
+    @classmethod
+    def meant(cls, name: str) -> ErrorScale | None:
+        """That of the metric of this name; None if it is no mean of errors."""
+        facts = metric_meant(name)
+        averaged = facts is not None and facts.power is not None and facts.of_rows
+        return cls(facts.name) if facts is not None and averaged else None
+
+    @classmethod
+    def recorded(cls, scoring: Mapping[str, str] | None) -> ErrorScale | None:
+        """That of a submission, as the ledger has it; None if it is of no errors."""
+        metric, capped, cap = (scoring or {}).get(ERRORS, "").partition(_CAPPED)
+        return cls(metric.replace(" ", "_"), float(cap)) if capped else None
+
+    @property
+    def words(self) -> str:
+        """What is compared, for people and for the ledger."""
+        return f"{self.metric.replace('_', ' ')}{_CAPPED}{numeral(self._known)}"
+
+    @property
+    def bounds(self) -> Range:
+        """The range of what is attached."""
+        return Range(0.0, self._known)
+
+    @property
+    def readable(self) -> Range:
+        """Where errors may be in a file."""
+        return Range(-_FARTHEST, _FARTHEST)
+
+    def loss(self, error: float) -> float:
+        """The loss of one error."""
+        return min(abs(error), self._known) ** self._power
+
+    def text(self, column: str) -> str:
+        """The loss of an item, as a question says it; that of the cap where there is no error."""
+        size = f"clip({identifier(column)}, 0, {numeral(self._known)})"
+        return f"coalesce({' * '.join([size] * self._power)}, {numeral(self.loss(self._known))})"
+
+    def sizes(self, errors: Any) -> dict[Any, float | None]:
+        """What is attached: sizes of errors by item, up to the cap."""
+        if not isinstance(errors, Mapping):
+            raise InvalidArgument(
+                f"errors are {type(errors).__name__}; give them by item: a mapping from items to "
+                "predictions minus labels, or the path of a file."
+            )
+        return {
+            item: None
+            if _is_missing(each)
+            else min(abs(require.finite("error", each)), self._known)
+            for item, each in errors.items()
+        }
+
+    @property
+    def _known(self) -> float:
+        if self.cap is None:
+            raise TypeError(f"{self.metric} has no cap yet")
+        return self.cap
+
+    @property
+    def _power(self) -> int:
+        return METRICS[self.metric].power or 1
+
+
+def _error(value: object) -> float:
+    return require.finite("an error", value)
+
+
+ERRORS = "errors"  # in a scoring
+_CAPPED = ", errors capped at "
+
+
 def submission_of(
-    scores: Any, rows: int, key: str, bounds: Range, **how: Unpack[HowToRead]
+    scores: Any, rows: int, key: str, scale: Range | ErrorScale, **how: Unpack[HowToRead]
 ) -> Submission:
     """The scores of one scorer for so many items; read, if they are in a file.
 
     What has no score and counts as wrong is attached as NULL, which a question takes for the lower
-    end of the range.
+    end of the range, or for an error at the cap.
     """
-    wrong = require.one_of("missing", ("refuse", "wrong"), how.get("missing", "refuse")) == "wrong"
-    if wrong and bounds.low < 0:
+    if isinstance(scale, ErrorScale):
+        found = _submission_of(scores, rows, key, scale.readable, **how)
+        scoring = {**found.scoring, ERRORS: scale.words}
+        return replace(found, values=scale.sizes(found.values), scoring=scoring)
+    wrong = how.get("missing") == "wrong"
+    if wrong and scale.low < 0:
         raise InvalidArgument(
-            f"missing is 'wrong', and the range of scores begins below 0, at {bounds.low:g}; give "
+            f"missing is 'wrong', and the range of scores begins below 0, at {scale.low:g}; give "
             "every item a score."
         )
+    return _submission_of(scores, rows, key, scale, **how)
+
+
+def _submission_of(
+    scores: Any, rows: int, key: str, bounds: Range, **how: Unpack[HowToRead]
+) -> Submission:
+    wrong = require.one_of("missing", ("refuse", "wrong"), how.get("missing", "refuse")) == "wrong"
     if isinstance(scores, str | os.PathLike):
         scores = read(scores, key=key, bounds=bounds, **how)
     if isinstance(scores, ItemScores):

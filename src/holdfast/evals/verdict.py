@@ -32,6 +32,7 @@ class Verdict:
     `level` what it was decided at; it was not `tried` if the forecast was below `skip_below`.
     `adjusted` is the adjusted p it was shown with, the largest so far, if grades were asked for.
     `next_gain` is what the next comparison shows 4 times in 5, if it comes without a forecast.
+    `metric` is what is compared where scores are errors, with their cap.
     """
 
     candidate: str
@@ -54,6 +55,7 @@ class Verdict:
     level: float | None = None
     adjusted: float | None = None
     next_gain: float | None = None
+    metric: str | None = None
 
     @property
     def promote(self) -> bool:
@@ -88,7 +90,8 @@ class Verdict:
             margin = f"is better than {self.incumbent}"
         else:
             margin = f"is better than {self.incumbent} by more than {self.min_gain:g}"
-        return f"{self.candidate} {margin}{where}{rows}"
+        metric = "" if self.metric is None else f" in {self.metric}"
+        return f"{self.candidate} {margin}{metric}{where}{rows}"
 
     @property
     def _grade(self) -> list[str]:

@@ -10,7 +10,9 @@ from holdfast.errors import SaysNothing
 from holdfast.ledger.entries import verdict_of
 from holdfast.mechanisms.described import DESCRIBED
 from holdfast.mechanisms.mechanism import plain_interval
+from holdfast.statistics.bind import declared_kappa
 from holdfast.statistics.description import method_of, truth_of
+from holdfast.statistics.kappa_losses import supposed_of_loss
 from holdfast.wording import adjusted_text, among_rows, nth_candidate
 
 if TYPE_CHECKING:
@@ -222,6 +224,12 @@ class Answer(float):
         return next((truth for truth in truths if truth is not None), None)
 
     @property
+    def _supposition(self) -> str | None:
+        """What the upper end supposes of the rows' values, as the question declares it."""
+        declared = declared_kappa(self.question)
+        return None if declared is None else f"if {supposed_of_loss(declared)}"
+
+    @property
     def _floor(self) -> str | None:
         """That there are too few units for more, where it is so."""
         floor = next((each.floor for each in (self.recorded, *self.parts) if each.floor), None)
@@ -239,6 +247,9 @@ class Answer(float):
         terms, recorded = self.left.terms, self.recorded
         if self._truth is not None:
             return f"{terms.assumption}; it is the {self._truth}"
+        upper = self._supposition
+        if upper is not None:
+            return f"{terms.assumption}; the upper end {upper}, as the question declares"
         declared = [each for each in (recorded, *self.parts) if each.is_declared]
         if not declared:
             return terms.assumption
@@ -253,12 +264,11 @@ class Answer(float):
             for each, tail in zip(declared, tails, strict=True)
             if recorded.request.unbounded and (each.rule is not None or '"windowed"' in tail)
         ]
-        if not windows:
-            return assumption
-        if any('"group of rows"' in tail for tail in tails):
+        if windows and any('"group of rows"' in tail for tail in tails):
             assumption += " of a row drawn from all rows"
         # Rows with one expectation may have any; others could be cut at the grid's end unnoticed.
-        return f"{assumption}, no row's expectation beyond +-{min(windows):.6g}"
+        beyond = f", no row's expectation beyond +-{min(windows):.6g}" if windows else ""
+        return f"{assumption}{beyond}"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
@@ -302,6 +312,7 @@ class Answer(float):
         recorded = self.recorded
         facts = [
             self._truth,
+            self._supposition,
             self.of_rows,
             self.left.together,
             self.more,

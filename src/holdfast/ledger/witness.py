@@ -131,7 +131,7 @@ class _FolderWitness:
     path: Path
 
     def note(self, seq: int, hashed: str, *, restored: bool = False) -> None:
-        if not restored and _goes_back(self.seen(), seq):
+        if not restored and _goes_back(self.path, self.seen(), seq, hashed):
             return
         try:
             replace_whole(self.path, _line(seq, hashed))
@@ -166,7 +166,8 @@ class _BranchWitness:
         with closing(self._repository()) as repository:
             for _ in range(_TRIES):
                 commit, newest = self._newest(repository)
-                if newest == (seq, hashed) or (not restored and _goes_back(newest, seq)):
+                back = not restored and _goes_back(self, newest, seq, hashed)
+                if back or newest == (seq, hashed):
                     return
                 files = {self.first: _line(seq, hashed)}
                 try:
@@ -239,7 +240,8 @@ class _WebWitness:
         content = json.dumps({"entry": seq, "hash": hashed}).encode()
         for _ in range(_TRIES):
             tag, newest = self._newest()
-            if newest == (seq, hashed) or (not restored and _goes_back(newest, seq)):
+            back = not restored and _goes_back(self.address, newest, seq, hashed)
+            if back or newest == (seq, hashed):
                 return
             condition = {"If-None-Match": "*"} if tag is None else {"If-Match": tag}
             status, _, _ = self._reply("PUT", content, condition)
@@ -290,7 +292,14 @@ class _WebWitness:
         return build_opener(_NoRedirects)
 
 
-def _goes_back(newest: _Newest | None, seq: int) -> bool:
+def _goes_back(place: object, newest: _Newest | None, seq: int, hashed: str) -> bool:
+    """Whether an earlier entry than the newest would be noted; refused if another one would be."""
+    if newest is not None and newest[0] == seq and newest[1] != hashed:
+        raise LedgerTampered(
+            f"the witness {str(place)!r} saw another entry {seq:,}: a copy of this ledger is in "
+            "use as well, and each misses what the other answered. Nothing was shown; go on with "
+            f"the copy that the witness saw. {RESTORE}"
+        )
     return newest is not None and newest[0] > seq
 
 

@@ -49,6 +49,7 @@ from holdfast.service.problems import (
 from holdfast.service.reference import reference
 from holdfast.service.replies import StatusReply, file_reply
 from holdfast.service.rest import board_rest, custody, rest
+from holdfast.service.routes import DirectRoutes
 from holdfast.service.sessions import SignedOut, session_of
 from holdfast.service.tokens import Token
 from holdfast.service.wire import told
@@ -165,6 +166,8 @@ def app_of(service: Service) -> FastAPI:
     app.add_exception_handler(SignedOut, _sign_in)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _by_status)
+    plain = [*rest.routes, *board_rest.routes, *custody.routes]
+    app.add_middleware(DirectRoutes, routes=plain, refusals=app.exception_handlers)
     app.add_middleware(Edge, service=service)
     return app
 

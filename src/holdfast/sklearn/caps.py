@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -11,16 +10,14 @@ from holdfast.data.fingerprint import RowContents, unexplained_overlap
 from holdfast.data.polars import PolarsSample
 from holdfast.errors import InvalidArgument
 from holdfast.sklearn.matrix import CONTENT, ROW, labelled_rows
+from holdfast.statistics.metrics import cap_of_errors
 
 if TYPE_CHECKING:
-    import numpy as np
     import polars as pl
-    from numpy.typing import NDArray
 
 __all__ = ["ErrorCaps", "error_caps"]
 
-_QUANTILE = 0.99
-_DIGITS = 3  # that caps and the baseline are rounded to: they are part of every question
+_DIGITS = 3  # that the baseline is rounded to: it is part of every question
 _PREFIT = "prefit"
 
 
@@ -80,22 +77,8 @@ def error_caps(estimator: Any, X: Any, y: Any, *, cv: Any = 5) -> ErrorCaps:
     labels = rows.labels.astype(np.float64)
     baseline = float(f"{labels.mean():.{_DIGITS}g}")
     return ErrorCaps(
-        _cap(labels - np.asarray(predicted, dtype=np.float64)),
+        cap_of_errors((labels - np.asarray(predicted, dtype=np.float64)).tolist()),
         baseline,
-        _cap(labels - baseline),
+        cap_of_errors((labels - baseline).tolist()),
         tuple(rows.table()[CONTENT]),
     )
-
-
-def _cap(errors: NDArray[np.float64]) -> float:
-    """The quantile of their sizes, rounded up."""
-    import numpy as np
-
-    found = float(np.quantile(np.abs(errors), _QUANTILE, method="higher"))
-    if not (math.isfinite(found) and found > 0.0):
-        raise InvalidArgument(
-            f"the 0.99-quantile of the absolute errors is {found}, which caps nothing; give rows "
-            "that are predicted with errors, or ErrorCaps of your own."
-        )
-    unit = 10.0 ** (math.floor(math.log10(found)) - _DIGITS + 1)
-    return float(f"{math.ceil(found / unit) * unit:.{_DIGITS}g}")

@@ -38,6 +38,7 @@ from holdfast.statistics.entry import (
     number_of,
     pair_of,
 )
+from holdfast.statistics.kappa_losses import KAPPA_LOSSES
 from holdfast.statistics.mean import Mean
 from holdfast.statistics.quantile import usual_step
 from holdfast.statistics.registry import DESCRIPTIONS, STATISTICS
@@ -63,6 +64,7 @@ __all__ = [
     "Question",
     "asked_again",
     "bind",
+    "declared_kappa",
     "is_named",
     "named_call",
     "parts_of",
@@ -81,6 +83,7 @@ TABLES = ("distribution", "histogram", VECTOR)  # several answers, which no `by`
 
 _LOG_LOSS = re.compile(r"log_loss\s*\(", re.IGNORECASE)
 _VARIANCE = re.compile(r"variance\s*<=\s*(\S+)", re.IGNORECASE)
+_KAPPA = re.compile(r"kappa\s*=\s*(\S+)", re.IGNORECASE)
 _SCALE = re.compile(r"(sigma|b|share)\s*>?=\s*(\S+)", re.IGNORECASE)
 
 
@@ -171,6 +174,10 @@ def named_call(call_text: CallText) -> Call:
     if declared is not None and len(arguments) > 1:
         variance = number_of("variance", declared[1])
         return Call(name, arguments[:-1], call_text.where, variance=variance)
+    spread = _KAPPA.fullmatch(arguments[-1]) if name in KAPPA_LOSSES else None
+    if spread is not None:
+        kappa = number_of("kappa", spread[1])
+        return Call(name, arguments[:-1], call_text.where, kappa=kappa)
     if name in _SCALED and any(map(_SCALE.fullmatch, arguments[1:])):
         scale, share = _scale(name, arguments[1:])
         return Call(name, arguments[:1], call_text.where, scale=scale, share=share)
@@ -253,8 +260,8 @@ def question_of(
         )
     if not trusted and _assumes(call):
         raise InvalidArgument(
-            "the question assumes something of the rows (sigma, b or a variance), and that is for "
-            "the custodian to declare of a column; ask without it."
+            "the question assumes something of the rows (sigma, b, kappa or a variance), which is "
+            "for the custodian to declare; ask without it."
         )
     for option in stated:
         _require_taken(call.name, option)
@@ -284,7 +291,12 @@ def _assumes(call: Call | TableCall) -> bool:
     inner = any(isinstance(each, Call) and _assumes(each) for each in call.arguments)
     if isinstance(call, TableCall):
         return inner
-    return inner or call.name == "catoni" or bool(call.variance or call.scale)
+    return inner or call.name == "catoni" or bool(call.variance or call.scale or call.kappa)
+
+
+def declared_kappa(text: str) -> float | None:
+    """The kappa that a question of a ledger declares of its loss."""
+    return _single(read_question(text)).kappa if text.startswith(KAPPA_LOSSES) else None
 
 
 def _require_taken(name: str, option: str) -> None:

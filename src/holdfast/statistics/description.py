@@ -77,6 +77,7 @@ __all__ = [
     "method_of",
     "reads_as_written",
     "share_symbols",
+    "supposition_of",
     "sure_half_width",
     "truth_of",
     "units_of",
@@ -512,8 +513,15 @@ def method_of(rule: Rule) -> str:
     """How it comes to its interval and at which level, in words."""
     free = [f"the band of all thresholds at level {_level(each)}" for each in _free_levels(rule)]
     words = " and ".join([f"{rule.method} at level {_level(rule.log_p)}", *free])
-    truth = truth_of(rule)
+    truth, supposition = truth_of(rule), supposition_of(rule)
+    if supposition is not None:
+        return f"{words}, if {supposition}"
     return words if truth is None else f"{words}, for the {truth}"
+
+
+def supposition_of(rule: Rule | None) -> str | None:
+    """What an interval supposes of the rows' values, as its question declares; no row can tell."""
+    return getattr(rule, "supposition", None)
 
 
 def truth_of(rule: Rule | None) -> str | None:

@@ -197,6 +197,7 @@ class Call:
     better: Better | None = None
     scale: Scale | None = None
     share: float | None = None
+    kappa: float | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -239,6 +240,10 @@ def grouped(call: Call, by: By | None) -> Call | TableCall:
         raise InvalidArgument(
             "sigma= is said of one mean, without by=; declare the scale of the column at opening, "
             "and leave sigma out."
+        )
+    if call.kappa is not None:
+        raise InvalidArgument(
+            "kappa= is said of one mean loss, without by=; ask with where= for each group."
         )
     if call.name in _NO_GROUPS:
         raise InvalidArgument(
@@ -362,7 +367,7 @@ class Entry:
 
     def bind(self, call: Call, table: Table) -> Bound:
         """What it is of a table, which has a play."""
-        count, (least, most) = len(call.arguments), self.arguments
+        count, (least, most) = len(call.arguments) + (call.kappa is not None), self.arguments
         if not least <= count <= most:
             wanted = f"{least}" if least == most else f"{least} or {most}"
             share = "; the share of rows is avg(late)" if self.name in _NO_GROUPS else ""

@@ -9,13 +9,28 @@ from 0 equal steps of T are equal parts of the value; within 10^-6 of it they ar
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from holdfast.question import build
 from holdfast.question.expression import Expression, Op, text_of
 from holdfast.question.row import RowValue
 from holdfast.theory.base.intervals import Interval
 
-__all__ = ["FARTHEST", "from_log_scale", "interval_from_log_scale", "on_log_scale"]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    _Array = NDArray[np.float64]
+
+__all__ = [
+    "FARTHEST",
+    "from_log_scale",
+    "interval_from_log_scale",
+    "on_log_scale",
+    "part_of_log_scale",
+    "sizes_from_log_scale",
+]
 
 FARTHEST = 1e15  # from 0: beyond it an interval is open
 _S = 2.0**20
@@ -51,6 +66,22 @@ def interval_from_log_scale(parts: Interval) -> Interval:
     """The numbers whose T is in an interval of parts of its range, rounded outwards."""
     low, high = map(_place, parts)
     return Interval(_number(low - _OUTWARDS), _number(high + _OUTWARDS))
+
+
+def part_of_log_scale(size: float) -> float:
+    """Where in its range T of a number from 0 on is, as a part of it; 1 beyond the farthest."""
+    return 1.0 if size >= FARTHEST else (math.log1p(_S * size) / _TOP + 1.0) / 2.0
+
+
+def sizes_from_log_scale(parts: _Array, error: float) -> tuple[_Array, _Array]:
+    """The least and greatest numbers that are not negative whose T may have been read as `parts`.
+
+    Each was read up to `error`. What may have been cut at the farthest may be anything above.
+    """
+    spare = error * 2 * _TOP + _OUTWARDS
+    t = (2 * parts - 1.0) * _TOP
+    low, high = (np.expm1(np.maximum(each, 0.0)) / _S for each in (t - spare, t + spare))
+    return low, np.where(high >= FARTHEST, math.inf, high)
 
 
 def _place(part: float) -> float:

@@ -2,7 +2,8 @@
 
 A squared error has no useful range of its own. Capped at a public number its mean is a bounded one,
 and the truth is that of the capped loss. With a cap no row is left out: one whose prediction or
-label is missing counts as the cap. Without one, `rmse` needs declared bounds.
+label is missing counts as the cap. Without one, `rmse` needs declared bounds, or any of them a
+declared `kappa`: a bound on E l^2 / (E l)^2, which no row can check.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, cast, overload
+from typing import TYPE_CHECKING, Any, Protocol, cast, overload
 
 from holdfast import require
 from holdfast.data.sampling import Independent
@@ -45,14 +46,38 @@ from holdfast.statistics.entry import (
     grouped,
     number_of,
 )
-from holdfast.statistics.grid_rules import Gridded, gridded_rule, loss_ratio_look, root_mean_look
+from holdfast.statistics.grid_rules import (
+    Gridded,
+    gridded_rule,
+    loss_ratio_look,
+    root_mean_look,
+)
+from holdfast.statistics.kappa_losses import (
+    KAPPA_DESCRIBED,
+    KAPPA_PRICES,
+    LossByKappa,
+    bind_by_kappa,
+)
 from holdfast.statistics.mean import Average, Mean, expression_of
 from holdfast.statistics.mean_events import rows_among
-from holdfast.statistics.rule import Ground, GroupRows, Look, group_of_rows
-from holdfast.statistics.spelling import capped_loss, closer_conditions, loss_of, score_number
+from holdfast.statistics.rule import (
+    Ground,
+    GroupRows,
+    Look,
+    group_of_rows,
+)
+from holdfast.statistics.spelling import (
+    capped_loss,
+    closer_conditions,
+    loss_of,
+    score_number,
+)
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.propagation import std_interval
 from holdfast.theory.base.safeside import round_down, round_up
+
+if TYPE_CHECKING:
+    pass
 
 __all__ = [
     "LOSSES",
@@ -178,12 +203,18 @@ class RSquared:
         return self.base, self.loss
 
 
-class _Capped(Protocol):
-    """A loss of a prediction and the label, each difference capped at `cap`."""
+class _MeanLoss(Protocol):
+    """A mean loss of a prediction and the label, capped or with a declared `kappa`."""
 
     @overload
     def __call__(
-        self, prediction: What, label: What, cap: float, *, where: str | None = None
+        self,
+        prediction: What,
+        label: What,
+        cap: float | None = None,
+        *,
+        kappa: float | None = None,
+        where: str | None = None,
     ) -> Call: ...
     @overload
     def __call__(
@@ -191,28 +222,52 @@ class _Capped(Protocol):
     ) -> TableCall: ...
 
 
-def _capped(name: str, summary: str) -> _Capped:
+def _mean_loss(name: str, summary: str) -> _MeanLoss:
     """The function that people call for a loss of this name."""
 
     def loss(
-        prediction: What, label: What, cap: float, *, where: str | None = None, by: By | None = None
+        prediction: What,
+        label: What,
+        cap: float | None = None,
+        *,
+        kappa: float | None = None,
+        where: str | None = None,
+        by: By | None = None,
     ) -> Call | TableCall:
-        return grouped(Call(name, (prediction, label, cap), where), by)
+        return grouped(_loss_call(name, prediction, label, cap, kappa, where), by)
 
     loss.__name__, loss.__qualname__, loss.__doc__ = name, name, summary
-    return cast("_Capped", loss)
+    return cast("_MeanLoss", loss)
 
 
-mse = _capped(
-    "mse", "The mean squared difference of a prediction and the label, each capped at `cap`."
+def _loss_call(
+    name: str,
+    prediction: What,
+    label: What,
+    cap: float | None,
+    kappa: float | None,
+    where: str | None,
+) -> Call:
+    arguments = (prediction, label) if cap is None else (prediction, label, cap)
+    return Call(name, arguments, where, kappa=kappa)
+
+
+_OF_LOSS = (
+    "of a prediction and the label, each capped at `cap`; or, without a range, where `kappa` is "
+    "declared: E l^2 <= kappa (E l)^2 of the loss l."
 )
-mae = _capped("mae", "The mean difference of a prediction and the label, each capped at `cap`.")
-neg_rmse = _capped("neg_rmse", "Minus the capped `rmse`, so that more is better.")
+mse = _mean_loss("mse", f"The mean squared difference {_OF_LOSS}")
+mae = _mean_loss("mae", f"The mean difference {_OF_LOSS}")
 
 
 @overload
 def rmse(
-    prediction: What, label: What, cap: float | None = None, *, where: str | None = None
+    prediction: What,
+    label: What,
+    cap: float | None = None,
+    *,
+    kappa: float | None = None,
+    where: str | None = None,
 ) -> Call: ...
 @overload
 def rmse(
@@ -223,18 +278,29 @@ def rmse(
     label: What,
     cap: float | None = None,
     *,
+    kappa: float | None = None,
     where: str | None = None,
     by: By | None = None,
 ) -> Call | TableCall:
     """The root of the mean squared difference of a prediction and the label, in their unit.
 
-    With `cap` a difference beyond it counts as it; without, the values have declared bounds.
+    With `cap` a difference beyond it counts as it; without, the values have declared bounds, or
+    `kappa` is declared: E l^2 <= kappa (E l)^2 of the squared difference l.
     """
-    return grouped(Call("rmse", _with_cap(prediction, label, cap), where), by)
+    return grouped(_loss_call("rmse", prediction, label, cap, kappa, where), by)
 
 
-def _with_cap(prediction: What, label: What, cap: float | None) -> tuple[Any, ...]:
-    return (prediction, label) if cap is None else (prediction, label, cap)
+@overload
+def neg_rmse(prediction: What, label: What, cap: float, *, where: str | None = None) -> Call: ...
+@overload
+def neg_rmse(
+    prediction: What, label: What, cap: float, *, where: str | None = None, by: By
+) -> TableCall: ...
+def neg_rmse(
+    prediction: What, label: What, cap: float, *, where: str | None = None, by: By | None = None
+) -> Call | TableCall:
+    """Minus the capped `rmse`, so that more is better."""
+    return grouped(Call("neg_rmse", (prediction, label, cap), where), by)
 
 
 @overload
@@ -297,6 +363,10 @@ def _cap(name: str, value: Any) -> float:
     return require.positive(name, number_of(name, value))
 
 
+def _bind_mean_loss(call: Call, table: Table) -> Average | Conditional | LossByKappa:
+    return _bind_loss(call, table) if call.kappa is None else bind_by_kappa(call, table)
+
+
 def _bind_loss(call: Call, table: Table) -> Average | Conditional:
     prediction, label, cap = call.arguments
     values = table.expression(prediction), table.expression(label)
@@ -304,7 +374,9 @@ def _bind_loss(call: Call, table: Table) -> Average | Conditional:
     return table.mean(capped_loss(*values, _cap("cap", cap), power), table.where(call.where))
 
 
-def _bind_rmse(call: Call, table: Table) -> RootMeanSquaredError:
+def _bind_rmse(call: Call, table: Table) -> RootMeanSquaredError | LossByKappa:
+    if call.kappa is not None:
+        return bind_by_kappa(call, table)
     prediction, label, *cap = call.arguments
     if not cap:
         values = sorted(map(table.value, (prediction, label)), key=lambda value: value.text)
@@ -389,14 +461,18 @@ LOSSES = (
         "mse(prediction, label, cap)",
         "the mean squared difference from the label, each difference capped",
         (3, 3),
-        _bind_loss,
+        _bind_mean_loss,
+        described=KAPPA_DESCRIBED,
+        prices=KAPPA_PRICES,
     ),
     Entry(
         "mae",
         "mae(prediction, label, cap)",
         "the mean difference from the label, each capped",
         (3, 3),
-        _bind_loss,
+        _bind_mean_loss,
+        described=KAPPA_DESCRIBED,
+        prices=KAPPA_PRICES,
     ),
     Entry(
         "rmse",

@@ -6,12 +6,23 @@ whoever has the rows, or the columns.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
+from holdfast.errors import InvalidArgument
 from holdfast.question.bounds import Range
 from holdfast.question.expression import numeral
 
-__all__ = ["METRICS", "UNIT", "MetricFacts", "loss_text", "metric_meant", "scoring_meant"]
+__all__ = [
+    "METRICS",
+    "UNIT",
+    "MetricFacts",
+    "cap_of_errors",
+    "loss_text",
+    "metric_meant",
+    "scoring_meant",
+]
 
 UNIT = Range(0.0, 1.0)
 
@@ -98,3 +109,20 @@ def loss_text(prediction: str, label: str, cap: float, power: int = 2) -> str:
     """
     size = f"clip(abs({prediction} - {label}), 0, {numeral(cap)})"
     return f"coalesce({' * '.join([size] * power)}, {numeral(cap**power)})"
+
+
+_QUANTILE = 0.99
+_DIGITS = 3  # that a cap is rounded up to: it is part of every question
+
+
+def cap_of_errors(errors: Iterable[float]) -> float:
+    """The 0.99-quantile of the sizes of errors on rows that are not protected, rounded up."""
+    sizes = sorted(map(abs, errors))
+    found = sizes[math.ceil(_QUANTILE * (len(sizes) - 1))] if sizes else math.nan
+    if not (math.isfinite(found) and found > 0.0):
+        raise InvalidArgument(
+            f"the 0.99-quantile of the absolute errors is {found}, which caps nothing; give rows "
+            "that are predicted with errors, or a cap of your own."
+        )
+    unit = 10.0 ** (math.floor(math.log10(found)) - _DIGITS + 1)
+    return float(f"{math.ceil(found / unit) * unit:.{_DIGITS}g}")

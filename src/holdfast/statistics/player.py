@@ -30,6 +30,7 @@ from holdfast.statistics.derived import (
     staged,
 )
 from holdfast.statistics.entry import Bound
+from holdfast.statistics.kappa_losses import LossByKappa
 from holdfast.statistics.quantile import Quantile
 from holdfast.statistics.statistic import Statistic
 from holdfast.theory.base.intervals import Interval
@@ -150,7 +151,8 @@ def _claimable(question: Bound) -> Statistic | None:
     ((statistic,),) = (
         batches(question, numbers=True) if isinstance(question, Paired) else ((question,),)
     )
-    return statistic if is_single(statistic) else None
+    without_noise = isinstance(statistic, LossByKappa)  # only its text answers it
+    return statistic if is_single(statistic) and not without_noise else None
 
 
 def _one_sided(

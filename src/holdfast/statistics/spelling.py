@@ -28,12 +28,14 @@ __all__ = [
     "closer_conditions",
     "closer_of",
     "counted_value",
+    "distance_of",
     "loss_of",
     "opposite_of",
     "paired_of",
     "part_condition",
     "probability_of",
     "score_number",
+    "sorted_of_loss",
     "squared_distance",
 ]
 
@@ -173,13 +175,23 @@ class Loss:
 
 def capped_loss(first: Expression, second: Expression, cap: float, power: int) -> RowValue:
     """The difference of two values, or its square, capped; the cap where one is missing."""
-    values = [build.as_number(each, "a loss") for each in (first, second)]
-    values.sort(key=lambda each: (isinstance(each, Constant), text_of(each)))
-    is_zero = values[1] == build.constant(0.0)
-    gap = values[0] if is_zero else build.arithmetic(Op.SUBTRACT, *values)
-    size = build.clip(build.function(Op.ABS, gap), 0.0, cap)
+    size = build.clip(distance_of(*sorted_of_loss(first, second)), 0.0, cap)
     loss = size if power == 1 else build.arithmetic(Op.MULTIPLY, size, size)
     return row_value(build.coalesce([loss, build.constant(cap**power)]))
+
+
+def sorted_of_loss(first: Expression, second: Expression) -> tuple[Expression, Expression]:
+    """The two numbers of a loss, in the order that its text has."""
+    values = [build.as_number(each, "a loss") for each in (first, second)]
+    one, other = sorted(values, key=lambda each: (isinstance(each, Constant), text_of(each)))
+    return one, other
+
+
+def distance_of(first: Expression, second: Expression) -> Expression:
+    """The size of the difference of two numbers."""
+    is_zero = second == build.constant(0.0)
+    gap = first if is_zero else build.arithmetic(Op.SUBTRACT, first, second)
+    return build.function(Op.ABS, gap)
 
 
 def loss_of(tree: Expression) -> Loss | None:

@@ -58,7 +58,8 @@ _COMPILED = ("_ufuncs_cxx", "_ellip_harm_2", "_special_ufuncs", "_gufuncs", "_uf
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module 'holdfast.theory.base.special' has no attribute {name!r}")
-    value = getattr(_compiled(), name)
+    compiled = _compiled()
+    value = getattr(compiled if hasattr(compiled, name) else _package(), name)
     globals()[name] = value
     return value
 
@@ -79,6 +80,11 @@ def _compiled() -> ModuleType:
             return [_extension(name) for name in _COMPILED][-1]
         except (AttributeError, ImportError, StopIteration):
             pass
+    return _package()
+
+
+def _package() -> ModuleType:
+    """scipy's own package: another version may have other files, or functions elsewhere."""
     from scipy import special
 
     package: ModuleType = special

@@ -23,6 +23,7 @@ from holdfast.theory.base.safeside import largest_true, level_share, round_down,
 from holdfast.theory.base.theorem import theorem
 
 __all__ = [
+    "enclosed_moment_interval",
     "loss_ratio_lower",
     "moment_interval",
     "moment_upper",
@@ -174,10 +175,21 @@ def moment_interval(
     values: ArrayLike, kappa: float, log_p: float, times: ArrayLike | None = None
 ) -> Interval:
     """The interval of the mean of losses with a declared spread, at e^{log_p}/2 a side."""
+    return enclosed_moment_interval(values, values, kappa, log_p, times)
+
+
+def enclosed_moment_interval(
+    low: ArrayLike, high: ArrayLike, kappa: float, log_p: float, times: ArrayLike | None = None
+) -> Interval:
+    """`moment_interval` of losses known only to lie between `low` and `high`, which may be inf."""
     side = level_share(log_p)
-    x, rows = counted(times, _finite(values))
+    most = np.asarray(high, dtype=np.float64).ravel()
+    open_ended = bool(np.isinf(most).any())
+    least, rows = counted(times, _finite(low))
     if not rows.size:
         return Interval(0.0, math.inf)
-    mean = round_up(float((x * rows).sum() / rows.sum()), 64)
-    upper = moment_upper(mean, int(rows.sum()), kappa, side)
-    return Interval(positive_mean_lower(x, side, rows), upper)
+    lower = positive_mean_lower(least, side, rows)
+    if open_ended:
+        return Interval(lower, math.inf)
+    mean = round_up(float((counted(times, _finite(most))[0] * rows).sum() / rows.sum()), 64)
+    return Interval(lower, moment_upper(mean, int(rows.sum()), kappa, side))
