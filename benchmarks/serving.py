@@ -1,11 +1,13 @@
 """The service beside a bare FastAPI endpoint that does one durable commit for each request.
 
 Requests per second, the slowest of a hundred and the time of the processor, with 16 clients and
-with one; both services run in processes of their own at the same time, and are asked in turns. A
-second bare endpoint does what no honest check can do without: one commit before the rows are
-touched, the same scan in a thread of its own, and another commit before the answer is shown.
-Answers are released at once, and once more on the steps of time that a service has by default. Free
-reads are beside a bare one of the same file.
+with one; both services run in processes of their own at the same time, and are asked in turns. The
+bare endpoint runs as FastAPI and uvicorn come by themselves (asyncio and h11), and once more on the
+loop and the parser that the service has (uvloop and httptools). A second bare endpoint does what no
+honest check can do without: one commit before the rows are touched, the same scan in a thread of
+its own, and another commit before the answer is shown. Answers are released at once, and once more
+on the steps of time that a service has by default. Free reads are beside a bare one of the same
+file.
 """
 
 from __future__ import annotations
@@ -45,6 +47,7 @@ __all__ = ["bare", "free_port", "rows", "running"]
 
 _FILE = "HOLDFAST_BENCH_FILE"
 CLIENTS, REQUESTS, READS, ROUNDS = 16, 400, 1_600, 3
+_QUICK = "on the same loop and parser"
 
 
 def bare() -> FastAPI:
@@ -184,33 +187,47 @@ def rows() -> Iterator[Row]:
         return f"avg(x > {0.5 + next(numbers) * 1e-9:.9f})"
 
     with tempfile.TemporaryDirectory() as place:
-        plain_port, own_port, padded_port = free_port(), free_port(), free_port()
+        plain_port, quick_port, own_port, padded_port = (free_port() for _ in range(4))
         token = _published(Path(place, "served"), 0.0)
         padded_token = _published(Path(place, "padded"), 0.05, seed=2)
         bare_words = ["uvicorn", "--factory", "benchmarks.serving:bare", "--log-level", "warning"]
+        plain_words = [*bare_words, "--loop", "asyncio", "--http", "h11"]
         serve = ["holdfast", "serve", f"{place}/served", "--port", str(own_port)]
         padded = ["holdfast", "serve", f"{place}/padded", "--port", str(padded_port)]
         start = time.perf_counter()
         with running(serve, own_port):
             started = time.perf_counter() - start
-        bare_words += ["--port", str(plain_port)]
+        plain_words += ["--port", str(plain_port)]
+        quick_words = [*bare_words, "--port", str(quick_port)]
         with (
-            running(bare_words, plain_port, **{_FILE: f"{place}/f"}) as plain_process,
+            running(plain_words, plain_port, **{_FILE: f"{place}/f"}) as plain_process,
+            running(quick_words, quick_port, **{_FILE: f"{place}/g"}) as quick_process,
             running(serve, own_port) as own_process,
             running(padded, padded_port),
         ):
-            own, plain = (
+            own, plain, quick = (
                 _Side(process, partial(_asked, port, token, question))
-                for process, port in ((own_process, own_port), (plain_process, plain_port))
+                for process, port in (
+                    (own_process, own_port),
+                    (plain_process, plain_port),
+                    (quick_process, quick_port),
+                )
             )
+
+            def beside(
+                side: _Side, path: str, bare_path: str, clients: int, count: int
+            ) -> list[tuple[tuple[float, float, float], tuple[float, float, float]]]:
+                """What the service and a bare one took, in turns."""
+                return [
+                    (own.measured(path, clients, count), side.measured(bare_path, clients, count))
+                    for _ in range(ROUNDS)
+                ]
+
             yield Row("holdfast serve, until it listens", "one second", started, started, 3.0)
             path = "/api/v1/datasets/t/check"
             for clients, least in ((CLIENTS, 2.0), (1, 3.0)):
                 count = REQUESTS if clients > 1 else REQUESTS // 4
-                pairs = [
-                    (own.measured(path, clients, count), plain.measured("/check", clients, count))
-                    for _ in range(ROUNDS)
-                ]
+                pairs = beside(plain, path, "/check", clients, count)
                 ours = [a for a, _ in pairs]
                 speed = median(b[0] / a[0] for a, b in pairs)
                 slowest = median(a[1] / b[1] for a, b in pairs)
@@ -230,26 +247,20 @@ def rows() -> Iterator[Row]:
                     slowest,
                     5.0,
                 )
-                yield _by_processor(f"a check by HTTP, {many}", against, pairs, least)
-                pairs = [
-                    (
-                        own.measured(path, clients, count),
-                        plain.measured("/scan/check", clients, count),
-                    )
-                    for _ in range(ROUNDS)
-                ]
+                what = f"a check by HTTP, {many}"
+                yield _by_processor(what, against, pairs, least)
+                pairs = beside(plain, path, "/scan/check", clients, count)
                 both = "a bare endpoint with both commits and the scan"
-                yield _by_processor(f"a check by HTTP, {many}", both, pairs, least)
+                yield _by_processor(what, both, pairs, least)
+                for commits, bare_path in ((against, "/check"), (both, "/scan/check")):
+                    pairs = beside(quick, path, bare_path, clients, count)
+                    yield _by_processor(what, f"{commits}, {_QUICK}", pairs, least)
                 for name in ("budget", "ledger?limit=20"):
-                    pairs = [
-                        (
-                            own.measured(f"/api/v1/datasets/t/{name}", clients, READS),
-                            plain.measured("/read", clients, READS),
-                        )
-                        for _ in range(ROUNDS)
-                    ]
                     what = f"GET {name} by HTTP, {many}"
-                    yield _by_processor(what, "a bare read of a file", pairs, 2.0)
+                    free = f"/api/v1/datasets/t/{name}"
+                    for side, how in ((plain, ""), (quick, f", {_QUICK}")):
+                        pairs = beside(side, free, "/read", clients, READS)
+                        yield _by_processor(what, f"a bare read of a file{how}", pairs, 2.0)
             stepped = _asked(padded_port, padded_token, question, path, CLIENTS, REQUESTS // 4)
             yield Row(
                 f"a check by HTTP on steps of 50 ms, {CLIENTS} clients",

@@ -77,7 +77,7 @@ def compared(environments: Path, folder: Path) -> list[tuple[str, ...]]:
         if not own.exists():
             subprocess.run([pythons[python], "-m", "venv", str(own)], check=True)
             wanted = [f"polars=={polars}", f"duckdb=={duckdb}", *OTHERS]
-            wanted += [] if spark is None else [f"pyspark=={spark}"]
+            wanted += [] if spark is None else [f"pyspark=={spark}", "pandas>=2.2"]
             pip = [str(own / "bin" / "python"), "-m", "pip", "install", "--quiet", *wanted]
             subprocess.run(pip, check=True)
         for engine in ("Polars", "DuckDB", *(["Spark"] if spark and with_java else [])):

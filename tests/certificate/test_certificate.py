@@ -280,7 +280,8 @@ def test_a_large_ledger_is_certified_and_audited_in_one_pass(tmp_path: Path) -> 
             holdout.ask_many([f"avg(unit > {number} or late)", f"avg(unit < {number} or late)"])
         holdout.certificate(str(tmp_path / "reuse.json"))
         page = holdout.certificate().to_html()
-    assert page.count("<tr>") == 1 + 110
+    # Lines that are narrower by earlier answers have their looks folded under them.
+    assert page.count("<tr>") + page.count("<tr class=whole>") == 1 + 110
     assert not faults(tmp_path / "reuse.json")
 
 

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import assume, given, settings, strategies as st
 
 from holdfast.data.histogram import Histogram, Stepping, histograms
-from holdfast.data.orders import RUN, random_orders
+from holdfast.data.orders import RUN, random_orders, row_tickets
 from holdfast.data.polars import PolarsSample
 from holdfast.data.ranking import RankedPairs, shuffled_classes
 from holdfast.data.sample import BATCH_ROWS, Sample
@@ -303,12 +303,27 @@ def test_orders_on_disk_are_those_in_memory(run: int, different: int) -> None:
     ranks = np.unique(scores, return_inverse=True)[1]
     for orders, label in ((found[1], True), (found[2], False)):
         words = scores[labels == label].view(np.uint64)
-        expected = random_orders(words, np.full(words.size, label, np.uint64), KEY, 8)
+        expected = random_orders(words, np.zeros_like(words), KEY + bytes([label]), 8)
         assert orders == ranks[labels == label][expected].tolist()
 
 
+def test_the_classes_orders_have_nothing_to_do_with_each_other() -> None:
+    """Both classes have the same scores: in 8 pairs of orders of 2,000 rows, 8 places agree."""
+    frame = pl.DataFrame({"x": np.repeat(np.arange(2_000.0), 2), "y": [True, False] * 2_000})
+    _, positives, negatives = _classes(PolarsSample(frame))
+    agree = [np.equal(*pair).sum() for pair in zip(positives, negatives, strict=True)]
+    assert max(agree) < 10
+
+
+@pytest.mark.parametrize("places", [range(0), range(3), range(500, 520), range(511, 1_600)])
+def test_a_place_has_its_ticket_whatever_is_drawn_with_it(places: range) -> None:
+    whole = row_tickets(range(2_000), KEY, 3)
+    assert np.unique(whole).size == whole.size
+    np.testing.assert_array_equal(row_tickets(places, KEY, 3), whole[places.start : places.stop])
+
+
 def test_orders_of_many_equal_scores_are_all_different() -> None:
-    """Equal rows are numbered: otherwise they would all stand in one block."""
+    """Each of the equal rows has its ticket: otherwise they would all stand in one block."""
     ones = np.ones(2_000, dtype=np.uint64)
     orders = random_orders(ones, ones, KEY, 8)
     assert (np.sort(orders) == np.arange(2_000)).all()

@@ -17,6 +17,7 @@ import pytest
 
 import holdfast
 from holdfast.data import fingerprint, open_sample
+from holdfast.data.sql import postgres
 from holdfast.data.sql.postgres import PostgresSample, open_database_table
 from holdfast.data.sql.postgres_watch import TableSession
 from holdfast.data.values import cluster_sizes
@@ -215,6 +216,27 @@ def test_what_has_a_name_is_computed_once_and_by_workers_of_the_server(
             plan = [line for (line,) in explained]
             assert "Finalize" in plan[0]  # of what every worker aggregated
             assert sum(" / " in line for line in plan) == 1
+
+
+@pytest.mark.parametrize(
+    "text", ["x", "x where k > 0", "x where k > 9", "k = 1", "k = 1 where x < 0"]
+)
+def test_bins_that_a_large_tables_server_counts_are_those_counted_here(
+    monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    values = [-4.0, 4.0, 0.1, None, *np.random.default_rng(1).uniform(-4, 4, 3_000)]
+    frame = pl.DataFrame({"x": values, "k": [place % 3 for place in range(len(values))]})
+    sample = open_database_table(server().url(), loaded(frame))
+    schema = Schema(sample.types).declare({"x": (-4, 4), "k": (0, 2)})
+    value, _, inside = text.partition(" where ")
+    row, where = row_value(parse_row(value, schema)), inside and parse_row(inside, schema)
+    (here,) = sample.histograms([(row, where or None)])
+    monkeypatch.setattr(postgres, "MOST_SENT", 0)
+    (there,) = sample.histograms([(row, where or None)])
+    (expected,) = open_sample(frame).histograms([(row, where or None)])
+    for found in (here, there):
+        assert found.total == expected.total
+        np.testing.assert_array_equal(found.counts, expected.counts)
 
 
 def test_the_fingerprint_is_that_of_every_engine(tmp_path: Path) -> None:

@@ -125,7 +125,8 @@ def test_a_cost_shows_as_html(tmp_path: Path) -> None:
         cost = holdout.cost("avg(x < 1)")
     shown = cost._repr_html_()
     assert "<b>avg(x &lt; 1)</b>" in shown
-    assert "nats" in shown
+    assert "half-width 0.12; takes about 0 of 6 left" in shown
+    assert "nats" in cost.details
 
 
 @pytest.mark.parametrize("question", ["avg(x)", "median(k)"])

@@ -9,9 +9,10 @@ from pathlib import Path
 from statistics import NormalDist
 from typing import Any
 
+import numpy as np
 import pytest
 from scipy.special import log_ndtr
-from scipy.stats import beta
+from scipy.stats import beta, binom
 
 import holdfast
 from holdfast.errors import InvalidArgument, InvalidQuestion
@@ -205,6 +206,44 @@ def test_two_directions_of_twenty_answers(tmp_path: Path, name: str, most: float
     assert (two.oracle.tau, two.oracle.nu) == pytest.approx((found.level, found.level))
     sharp = found["sharp composition"].oracle
     assert sharp is None or sharp.eta > two.oracle.eta
+
+
+def test_no_law_is_near_twenty_default_answers_in_both_directions(tmp_path: Path) -> None:
+    """What docs/stability.md says of bounded noise: the least delta, whatever eta is, and TV."""
+    n = 20_000
+    with opened(tmp_path) as holdout:
+        for step in range(20):
+            holdout.ask(f"avg(x > {step + 1})")
+        looks = [look for looks in transcript_of(holdout).looks.values() for look in looks]
+        leakage = holdout.stability()["leakage"]
+    reaches = [(each.revealed.high - each.revealed.low) / 2 for each in looks if each.revealed]
+    assert len(reaches) == 20
+    # A fair coin's mean, which is as far off as the mean of any share may be.
+    wrong = [float(binom.sf(math.floor(n / 2 + n * reach), n, 0.5)) for reach in reaches]
+    least = 1 - math.prod(1 - each for each in wrong)
+    assert least == pytest.approx(0.168, abs=5e-4)
+    sigma = 0.5 / math.sqrt(n)
+    assert [round(reaches[j] / sigma, 1) for j in (0, -1)] == [4.9, 1.5]
+    distances = [math.sqrt(2 / math.pi) * sigma / (2 * reach) for reach in reaches]
+    assert sum(distances) == pytest.approx(2.7, abs=0.05)
+    assert leakage.joint is not None
+    assert leakage.one_sided
+    assert leakage.joint.eta == pytest.approx(18.55, abs=0.01)
+
+
+@pytest.mark.parametrize("reach", [1, 2])
+def test_the_least_delta_of_bounded_noise_is_attained_by_every_law(reach: int) -> None:
+    """By enumeration: six fair coins, answers on whole numbers, and laws that are drawn by lot."""
+    n, rng = 6, np.random.default_rng(1)
+    heads = np.arange(n + 1)
+    weights = binom.pmf(heads, n, 0.5)
+    answers = np.arange(-reach, n + reach + 1)
+    possible = np.abs(answers[None, :] - heads[:, None]) <= reach
+    least = float(binom.sf(n // 2 + reach, n, 0.5))
+    for _ in range(50):
+        law = rng.dirichlet(np.full(len(answers), 0.2))
+        impossible = float(np.sum(weights[:, None] * law[None, :] * ~possible))
+        assert impossible >= least - 1e-12
 
 
 def test_version_one_is_in_set_form(tmp_path: Path) -> None:

@@ -75,10 +75,10 @@ def test_what_adds_up_has_the_half_width_that_was_named(
 def test_a_cost_says_both(plain: Holdout) -> None:
     cost = plain.cost("avg(x)", half_width=24)
     assert (cost.tolerance, cost.half_width) == pytest.approx((0.1, 24))
-    assert "half-width 0.1 of the range = 24; costs about " in str(cost)
+    assert "half-width 0.1 of the range = 24; takes about " in str(cost)
     share = plain.cost(LATE)
-    assert "half-width 0.2; costs about " in str(share)
-    assert f" of {plain.budget.questions_left} left (" in str(share)
+    assert "half-width 0.2; takes about " in str(share)
+    assert f" of {plain.budget.questions_left} left" in str(share)
     assert "+-20 % of each column's range = 48 of x" in repr(plain)
 
 

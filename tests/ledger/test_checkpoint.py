@@ -123,7 +123,7 @@ def test_opening_and_asking_read_no_more_of_a_long_ledger(ledger: Path) -> None:
         assert transcript.count == 81
         assert counted.read <= 1 + EVERY
         counted.read = 0
-        assert transcript.by_question["avg(x > 0)"].number == 1
+        assert transcript.by_question["avg(abs(x + 0) > 0.5)"].number == 1
         assert "avg(x > 12345)" not in transcript.by_question
         assert counted.read <= 4
 
@@ -140,10 +140,10 @@ def test_a_session_on_a_long_ledger_folds_only_what_is_new(
 
     monkeypatch.setattr(FOLD_ENTRY, counting)
     with resumed(ledger) as holdout:
-        assert holdout.ask("avg(x > 0)").status == "repeated"
+        assert holdout.ask("avg(abs(x + 0) > 0.5)").status == "repeated"
         ask_batch(holdout, 40)
         _ = holdout.budget
-        assert holdout.cost("avg(x > 3)").most == 0.0
+        assert holdout.cost("avg(abs(x - 3) > 0.5)").most == 0.0
     assert len(applied) <= 1 + EVERY + 2
 
 
@@ -283,7 +283,7 @@ def test_a_sealed_checkpoint_with_another_account_is_found_by_the_audit(ledger: 
     "statement",
     [
         "UPDATE entries SET text = replace(text, '\"value\":0.', '\"value\":0.0') WHERE seq = 3",
-        "UPDATE entries SET text = replace(text, 'avg(x > 0)', 'avg(x > 9)') WHERE seq = 2",
+        "UPDATE entries SET text = replace(text, 'abs(x + 0)', 'abs(x - 9)') WHERE seq = 2",
         "DELETE FROM entries WHERE seq = 2",
         "UPDATE answers SET leaked = 1.0 WHERE look = 1",
         "UPDATE answers SET settled = 5 WHERE look = 1",
@@ -295,7 +295,7 @@ def test_an_old_answer_that_was_changed_is_found_when_it_is_used(
     changed(ledger, statement)
     found = pytest.raises(LedgerTampered, match=r"entry [235] of the ledger")
     with resumed(ledger) as holdout, found:  # opened without a word: nobody has read it yet
-        holdout.ask("avg(x > 0)")
+        holdout.ask("avg(abs(x + 0) > 0.5)")
     assert not all(finding.fine for finding in audit(ledger))
 
 

@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from holdfast.errors import InvalidQuestion
-from holdfast.question import ColumnType, Schema, row_value
+from holdfast.question import ColumnType, Schema, parse, row_value, safe_text
 from holdfast.question.expression import Column, Expression, identifier, subtrees, text_of
-from holdfast.question.parse import parse_row, reads_alike
+from holdfast.question.parse import parse_row, read_call, reads_alike
 from holdfast.question.row import RowValue
+from holdfast.question.safe_text import read_words, text_shape
 from holdfast.statistics.bind import bind
 from holdfast.statistics.entry import Table
 from tests.question.interpreter import COLUMNS, conditions, evaluate, numbers
@@ -239,6 +240,8 @@ def test_all_words_of_the_reader_can_be_column_names() -> None:
         ("avg(hour > 15)", "avg(hour > '15')", False),
         ('avg("hour" > 15)', "avg(hour > 15)", False),
         ("avg(hour > 15)", "avg(hour > 15) where late", False),
+        ("avg(hour > 1 and arr_delay < 2)", "avg(hour > 1.0 and arr_delay < 2e0)", True),
+        ("avg(hour > 1 and arr_delay < 2)", "avg(hour > 2 and arr_delay < 1)", False),
     ],
 )
 def test_texts_that_are_the_same_word_by_word(text: str, other: str, alike: bool) -> None:
@@ -321,3 +324,72 @@ def test_a_text_that_was_read_for_one_table_is_read_anew_for_another() -> None:
         assert parse_row("left", number).kind is not parse_row("left", flag).kind
         with pytest.raises(InvalidQuestion, match="'left' cannot be used in a question"):
             parse_row("left", without)
+
+
+NUMERALS = ["5", "0", "12.50", "1e3", "5000000e-7", "2.5E+2", "007"]
+OTHER_NUMERALS = [".5", "1.", "1e", "0x1F", "1_000", "x5", "5x", "'5'", "-5", "- 5", "--5", "+5"]
+
+
+@pytest.mark.parametrize("numeral", NUMERALS)
+def test_a_number_of_a_shape_is_one_word_of_the_text(numeral: str) -> None:
+    assert [(word.kind, word.text) for word in read_words(numeral)] == [("NUMBER", numeral)]
+    assert text_shape(f"arr_delay > {numeral}") == ("arr_delay > 0", (numeral,))
+
+
+@pytest.mark.parametrize("first", [*NUMERALS, *OTHER_NUMERALS])
+@pytest.mark.parametrize(
+    "form",
+    [
+        "arr_delay > {} and hour < {}",
+        "arr_delay between {} and {}",
+        "clip(arr_delay, {}, {}) * 2",
+        "arr_delay in ({}, {}, 3)",
+        "case when arr_delay > {} then {} else 1 end",
+        "origin = '{}' and arr_delay > {}",
+        "{} < arr_delay or hour = {}",
+    ],
+)
+def test_texts_are_read_by_their_shapes_as_they_are_read_by_themselves(
+    form: str, first: str
+) -> None:
+    def read(text: str) -> object:
+        try:
+            return parse_row(text, SCHEMA)
+        except InvalidQuestion as error:
+            return str(error)
+
+    texts = [form.format(first, second) for second in (*NUMERALS, *OTHER_NUMERALS)]
+    by_shape = [read(text) for text in texts]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(safe_text, "text_shape", lambda _: None)
+        assert [read(text) for text in texts] == by_shape
+
+
+@pytest.mark.parametrize("first", [*NUMERALS, *OTHER_NUMERALS])
+@pytest.mark.parametrize(
+    "form",
+    [
+        "avg(arr_delay > {})",
+        "difference(arr_delay > {}, hour > 2)",
+        'avg(arr_delay) where hour > {} by "year 0"',
+        "avg(\"a {}\" > 1) where origin = 'B{} 0'",
+        "{}(arr_delay)",
+        "avg(arr_delay > {}",
+        "quantile(arr_delay, {}) by origin",
+        '"avg {}"(arr_delay)',
+    ],
+)
+def test_calls_are_read_by_their_shapes_as_they_are_read_by_themselves(
+    form: str, first: str
+) -> None:
+    def read(text: str) -> object:
+        try:
+            return read_call(text)
+        except InvalidQuestion as error:
+            return str(error)
+
+    text = form.format(first, first)
+    by_shape = read(text)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(parse, "text_shape", lambda _: None)
+        assert read(text) == by_shape

@@ -135,7 +135,7 @@ def test_the_ledger_and_the_budget_are_the_services(
 
 def test_a_key_is_told_the_same(remote: ServedHoldout) -> None:
     first = remote.check("avg(x > 25)", 0.45, request_key="mine", why="from training rows")
-    remote.ask("avg(x > 26)")
+    remote.ask("avg(late and origin = 'JFK')")  # which says nothing of the first
     again = remote.check("avg(x > 25)", 0.45, request_key="mine", why="from training rows")
     assert again.to_dict() == first.to_dict()
     assert str(again.left) == str(first.left)

@@ -11,7 +11,9 @@ import re
 import shutil
 import signal
 import sqlite3
+import struct
 import subprocess
+import time
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -199,6 +201,28 @@ def test_metrics_are_of_all_workers_also_of_those_that_died(tmp_path: Path) -> N
     assert "holdfast_workers 1\n" in text
     assert 'holdfast_up{dataset="flights"} 0\n' in text
     assert "others" not in text  # the custodian of one data set learns nothing of another
+
+
+def _count_on(folder: Path) -> None:
+    metrics = Metrics(folder)
+    while True:
+        metrics.request("GET", "/health", 200)
+
+
+def test_a_count_never_falls_while_another_worker_reads_it(tmp_path: Path) -> None:
+    worker = multiprocessing.get_context("fork").Process(target=_count_on, args=(tmp_path,))
+    worker.start()
+    try:
+        file = tmp_path / f"{worker.pid}.counts"
+        while not file.exists() or file.stat().st_size < 8:
+            time.sleep(0.001)
+        with file.open("rb") as counts:
+            read = [struct.unpack("<d", os.pread(counts.fileno(), 8, 0))[0] for _ in range(100_000)]
+    finally:
+        worker.kill()
+        worker.join()
+    assert read[-1] > 0
+    assert read == sorted(read)
 
 
 def test_metrics_say_what_is_left_and_what_was_refused(

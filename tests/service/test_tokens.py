@@ -156,6 +156,17 @@ def test_the_first_start_makes_a_custodian_whoever_has_a_token_before(tmp_path: 
     store.close()
 
 
+def test_the_start_says_what_to_do_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody is given a token for a service that has no data set."""
+    monkeypatch.setattr("holdfast.service.running.run", lambda *_, **__: None)
+    words = ("serve", str(tmp_path / "served"), "--port", "0")
+    where = f"--folder {tmp_path / 'served'}\n"
+    assert f"Next: holdfast publish FILE {where}" in holdfast(*words).stdout
+    table().write_parquet(tmp_path / "t.parquet")
+    holdfast("publish", str(tmp_path / "t.parquet"), "--folder", str(tmp_path / "served"))
+    assert f"Next: holdfast token create NAME --role analyst {where}" in holdfast(*words).stdout
+
+
 def test_a_folder_is_its_owners(tmp_path: Path) -> None:
     folder = Folder.made(tmp_path / "a" / "served")
     assert stat.S_IMODE(folder.path.stat().st_mode) == 0o700

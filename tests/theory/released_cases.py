@@ -6,12 +6,15 @@ are in a file of their own.
 
 from __future__ import annotations
 
+import importlib
 import math
+import pkgutil
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import partial
 from typing import Any
 
+import holdfast.theory
 from holdfast.theory import evaluating, planning
 from holdfast.theory.base.concentration import Bernstein, BoundedMean, SubExponential
 from holdfast.theory.base.dependence import (
@@ -19,7 +22,9 @@ from holdfast.theory.base.dependence import (
     PooledUnits,
 )
 from holdfast.theory.base.intervals import Interval
+from holdfast.theory.base.safeside import smallest_true
 from holdfast.theory.base.theorem import registry
+from holdfast.theory.direct import unit_sums
 from holdfast.theory.leakage import (
     checks,
     claim_levels,
@@ -31,10 +36,16 @@ from holdfast.theory.leakage import (
 from holdfast.theory.length import families
 from holdfast.theory.length.families import Family, Pattern, Segment
 from holdfast.theory.notions import composing
-from holdfast.theory.transfer import differential_privacy, median_width, variance
+from holdfast.theory.transfer import (
+    differential_privacy,
+    likelihood_cover,
+    median_width,
+    variance,
+)
+from holdfast.theory.typical import calibrated_noise, composition, generalisation
 from holdfast.theory.typical.notion import TypicalStability
 from tests.theory import released_direct
-from tests.theory.released_direct import FEW, LEVELS, SKEWED, Calls, call
+from tests.theory.released_direct import FEW, LEVELS, MIXED, SKEWED, Calls, X, call
 from tests.theory.rounding_cases import more_cases
 
 
@@ -42,10 +53,30 @@ def more_calls() -> Iterator[tuple[str, Callable[[], Any]]]:
     """A name for what is called, and the call."""
     for case in more_cases():
         yield case.label, case.run
+    for constant, value in _constants().items():
+        yield f"constant {constant}", partial(tuple, [value])
     for part in (*released_direct.PARTS, *PARTS):
         for function, arguments in part():
             name = getattr(function, "__qualname__", "").rpartition("<locals>")[2]
             yield f"{part.__name__} {name}", partial(function, *arguments[0], **arguments[1])
+
+
+MIDDLE = Interval(0.2, 0.4)
+
+
+def _constants() -> dict[str, Any]:
+    """Public constants of the theory: priors, shares and limits that answers depend on."""
+    return {
+        name: value
+        for module in pkgutil.walk_packages(holdfast.theory.__path__, "holdfast.theory.")
+        for name, value in vars(importlib.import_module(module.name)).items()
+        if name.isupper() and not name.startswith("_") and _is_number(value)
+    }
+
+
+def _is_number(value: Any) -> bool:
+    several = isinstance(value, tuple) and all(map(_is_number, value))
+    return several or type(value) in (int, float, Fraction)
 
 
 def _claims() -> Calls:
@@ -87,6 +118,8 @@ def _claims() -> Calls:
     for levels in ((-3.0, -5.0, -9.0), (-1.0,), ()):
         for log_p in (-0.5, -4.0, -5.0, -20.0):
             yield call(claim_levels.grade_shown, log_p, levels)
+    for G, m in ((0, 20), (-1, 20), (100, -1), (100, 0)):
+        yield call(release.DiscreteUniform, G, m)
     discrete = release.DiscreteUniform(100, 20)
     for total, whole in ((0, 7), (3, 7), (7, 7), (50, 100)):
         yield call(discrete.cell, total, whole)
@@ -95,6 +128,25 @@ def _claims() -> Calls:
         for radius in (0.0, 1e-9, 0.3, 5.0):
             yield call(release.vector_gaussian_log_charge, d, radius)
             yield call(release.vector_laplace_log_charge, d, radius)
+
+
+def _edges() -> Calls:
+    """The claim that is just shown, to tell it from one that is rounded otherwise."""
+    nothing: list[float] = []
+    for second in (None, 0.15):
+        for level in LEVELS:
+
+            def shown(high: float, second: float | None = second, level: float = level) -> bool:
+                claim = Interval(0.0, high)
+                return claim_levels.mean_claim_holds(X, X, claim, level, second_moment=second)
+
+            yield call(smallest_true, shown, 0.4, 1.0, relative=1e-12)
+        yield call(
+            claim_levels.mean_claim_holds, nothing, nothing, MIDDLE, -3.0, second_moment=second
+        )
+    for values in (X, MIXED):
+        for m in (0, 1, 5):
+            yield call(unit_sums.m_dependent_mean_interval, values, m, -3.0)
 
 
 def _widths() -> Calls:
@@ -335,6 +387,19 @@ def _families() -> Calls:
 
 
 def _transfers() -> Calls:
+    for kappa1 in (0.001, 0.01, 0.03, 0.1, 0.3):
+        for n, k, D in ((10**5, 300, 0.01), (3000, 20, 0.05)):
+            yield call(variance.least_variance_intercept, n, k, D, 3, kappa1, -3.0)
+    yield call(variance.variance_line, 50, 10**6, 0.5, 3, 0.01, -3.0)
+    yield call(composition.pure_composition, 1, 40.0, -0.1, -3.0)
+    yield call(composition.pure_composition, 1, 10.0, -0.001, -3.0)
+    for scales in ((math.inf, 0.1), (0.1, 0.0), (0.1, -1.0)):
+        yield call(
+            generalisation.stopped_oracle_sequential_log_bound, (-3.0, -3.0), (0.1, 0.1), scales
+        )
+    for log_tau in (-0.001, -0.01):
+        yield call(calibrated_noise.gaussian_scale_printed_eta_max, log_tau, 1.0)
+    yield call(likelihood_cover.composed_shift, 2, 0.01, likelihood_cover.MOST_ANSWERS + 1, -3.0)
     for n, k in ((10**5, 300), (3000, 20)):
         yield call(differential_privacy.best_private_laplace, n, k, -3.0)
         yield call(differential_privacy.private_laplace_questions, n, 0.1, -3.0)
@@ -391,6 +456,7 @@ def _evaluating() -> Calls:
 
 PARTS: tuple[Callable[[], Calls], ...] = (
     _claims,
+    _edges,
     _widths,
     _planning,
     _forecasts,

@@ -228,10 +228,10 @@ def _stop(number: int, frame: FrameType | None) -> None:
     raise _Slow
 
 
-def _kept(call: Call, near: Call) -> Result | None:
+def _kept(call: Call, near: Call, slow: float) -> Result | None:
     """What is recorded of a point: nothing where it is slow, senseless or ill-conditioned."""
     try:
-        signal.setitimer(signal.ITIMER_VIRTUAL, SLOW)
+        signal.setitimer(signal.ITIMER_VIRTUAL, slow)
         result = called(call)
         signal.setitimer(signal.ITIMER_VIRTUAL, 20 * SLOW)
         return result if not _is_senseless(result) and same(result, called(near)) else None
@@ -265,7 +265,8 @@ def _chosen(
         is_varied = " " in point and not point.startswith(MORE)
         if is_varied and not any(left.values()):
             continue
-        result = _kept(*every[point])
+        # What was quick enough once stays on a machine that is slower today.
+        result = _kept(*every[point], 20 * SLOW if point in before else SLOW)
         if result is not None and not (is_varied and left[is_refusal(result)] == 0):
             left[is_refusal(result)] -= is_varied
             own[point] = result

@@ -104,7 +104,8 @@ def _serve(folder: Any, options: dict[str, Any]) -> None:
         typer.echo(f"Custodian token, shown this once: {granted.text}")
     typer.echo(f"Certificates are signed with {folder.signing_key(settings).public}")
     where = quote(str(folder.path))
-    typer.echo(f"\nNext: holdfast token create NAME --role analyst --folder {where}")
+    step = "token create NAME --role analyst" if folder.names else "publish FILE"
+    typer.echo(f"\nNext: holdfast {step} --folder {where}")
     agents = {"app": "holdfast.agents.mounting:worker_with_agents"} if find_spec("mcp") else {}
     run(folder, settings, **agents)  # with /mcp, where its extra is installed
 

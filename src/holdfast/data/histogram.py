@@ -93,24 +93,25 @@ def histograms(
         return []
     wanted = [(value, None if where is None else condition_row(where)) for value, where in asked]
     rows = {_identity(row): row for pair in wanted for row in pair if row is not None}
-    counts = [np.zeros(bin_count(value), dtype=np.int64) for value, _ in wanted]
+    # One bin more, for rows where the condition does not hold.
+    counts = [np.zeros(bin_count(value) + 1, dtype=np.int64) for value, _ in wanted]
     shifts = [bin_shift(value) for value, _ in wanted]
     totals = [0] * len(wanted)
     scratch = np.empty(0, dtype=np.int64)  # memory that is new for each batch takes longer
     for batch in _step_batches(sample, list(rows.values())):
         steps = dict(zip(rows, batch, strict=True))
         for place, (value, condition) in enumerate(wanted):
-            own, size = steps[_identity(value)], counts[place].size
+            own, outside = steps[_identity(value)], counts[place].size - 1
             if scratch.size < own.size:
                 scratch = np.empty_like(own)
             bins = np.right_shift(own, shifts[place], out=scratch[: own.size])
-            if condition is not None:  # rows outside are counted too, in a bin that is dropped
+            if condition is not None:
                 inside = steps[_identity(condition)] == 1
-                bins, own = np.where(inside, bins, size), own * inside
-            counts[place] += np.bincount(bins, minlength=size + 1)[:size]
+                bins, own = np.where(inside, bins, outside), own * inside
+            np.add.at(counts[place], bins, 1)
             totals[place] += int(own.sum())
     return [
-        histogram_of(value, bins_of_value, total)
+        histogram_of(value, bins_of_value[:-1], total)
         for bins_of_value, total, (value, _) in zip(counts, totals, asked, strict=True)
     ]
 

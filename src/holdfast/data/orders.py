@@ -1,17 +1,17 @@
-"""Random orders of rows by a key and by what the rows hold, and disjoint parts by them.
+"""Random orders of rows, drawn by a key, and disjoint parts by them.
 
-Equal rows are numbered 1, 2, ... among themselves. Content, this number and a secret key are hashed
-to a ticket, and rows are sorted by their tickets. No two rows have the same content and number: as
-far as the hash is a random function, the order is a uniformly random permutation, independent of
-the rows. Two tickets are equal with a chance below n^2 2^-65; then the content decides.
+Rows are sorted by what they hold, so that the engine and the order in which it delivers them do not
+matter; the place of a row in this list has a ticket, the next bytes of a keyed stream (SHAKE-256),
+and rows are sorted by their tickets. Tickets know nothing of the rows: as far as the stream is
+random, the order is a uniformly random permutation, independent of the rows. Two tickets are equal
+with a chance below n^2 2^-65; then the content decides.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from hashlib import blake2b
-from struct import iter_unpack
+from hashlib import shake_256
 from tempfile import TemporaryFile
 from typing import IO, TYPE_CHECKING, Any, Self
 
@@ -28,56 +28,47 @@ if TYPE_CHECKING:
 __all__ = ["MOST_ORDERS", "RUN", "Ordered", "Shuffled", "part_sums", "random_orders", "row_tickets"]
 
 
-MOST_ORDERS = 8  # a hash is at most 64 bytes long
+MOST_ORDERS = 8  # of one question
+_BLOCK = 512  # rows whose tickets are drawn at once
 
 
 def random_orders(
     first: NDArray[np.uint64], second: NDArray[np.uint64], key: bytes, count: int = 1
 ) -> NDArray[np.int64]:
-    """`count` independent orders of the rows with these contents, of two words each: one a line.
-
-    Each row's hash is cut into so many tickets.
-    """
+    """`count` independent orders of the rows with these contents, of two words each: one a line."""
     by_content = np.lexsort((second, first))
-    content = np.stack((first[by_content], second[by_content]), axis=1)
-    places = np.arange(len(content))
-    starts = np.r_[True, (content[1:] != content[:-1]).any(axis=1)][: len(content)]
-    among_equals = places - np.maximum.accumulate(np.where(starts, places, 0))
-    tickets = row_tickets(content, among_equals, key, count)
+    tickets = row_tickets(range(by_content.size), key, count)
     orders: NDArray[np.int64] = by_content[np.argsort(tickets.T, axis=1, kind="stable")]
     return orders
 
 
-def row_tickets(
-    content: NDArray[np.uint64], among_equals: NDArray[np.int64], key: bytes, count: int
-) -> NDArray[np.uint64]:
-    """`count` tickets for each row, from its content, of two words, and its number among equals."""
-    rows = np.column_stack((content, among_equals.astype(np.uint64))).astype("<u8").tobytes()
-    begun, hashed = blake2b(digest_size=8 * count, key=key).copy, []
-    for (row,) in iter_unpack("24s", rows):  # to copy what has the key is faster than to give it
-        ticket = begun()
-        ticket.update(row)
-        hashed.append(ticket.digest())
-    return np.frombuffer(b"".join(hashed), dtype="<u8").reshape(-1, count)
+def row_tickets(places: range, key: bytes, count: int) -> NDArray[np.uint64]:
+    """`count` tickets for each of these places in the list of rows: a line a row.
+
+    A stream can be read at a block of it, so that no ticket depends on which are drawn together.
+    """
+    begun = shake_256(b"tickets of rows" + key)
+    first, last = places.start // _BLOCK, -(-places.stop // _BLOCK)
+    drawn = []
+    for block in range(first, last):
+        stream = begun.copy()
+        stream.update(block.to_bytes(8, "little"))
+        drawn.append(stream.digest(8 * count * _BLOCK))
+    tickets = np.frombuffer(b"".join(drawn), dtype="<u8").reshape(-1, count)
+    return tickets[places.start - first * _BLOCK :][: len(places)]
 
 
 # Disjoint random parts of a table, the same whatever engine holds it and in whatever order.
 #
-# **The rule.** Equal rows are numbered 1, 2, ... among themselves. Row content, this number and a
-# secret key are hashed to a ticket; rows are sorted by their tickets, and part j has the rows of
-# places (j - 1) m + 1, ..., j m, m = floor(n/parts). The few rows left over are never used.
+# **The rule.** Rows are put into a random order, and part j has those of places (j - 1) m + 1, ...,
+# j m, m = floor(n/parts). The few rows left over are never used.
 #
-# **Why it is right.** No two rows have the same content and number, so their tickets are
-#   independent
-# and equally likely to come in any order, whatever the data is: as far as the hash is a random
-# function, the order is a uniformly random permutation that is independent of the rows. Equal rows
-# may exchange their numbers without changing any part as a multiset, so the parts do not depend on
-# the order in which an engine delivers rows. (A hash of the content alone would not do: it sends
-#   all
+# **Why it is right.** Tickets are independent of the rows, and so is the permutation; equal rows
+# may exchange their places without changing any part as a multiset, so the parts do not depend on
+# the order in which an engine delivers rows. (A hash of the content would not do: it sends all
 # equal rows to one part, and then a part is a sample of another population. Row numbers would not
-#   do
-# either: the same table may come back in another order.) So, for independent rows that are alike,
-# each part is m independent draws from the population, independent of all the other parts.
+# do either: the same table may come back in another order.) So, for independent rows that are
+# alike, each part is m independent draws from the population, independent of all the other parts.
 #
 # Contents are compared by the 128-bit words of `holdfast.data.fingerprint`.
 
@@ -112,7 +103,7 @@ def part_sums(
 # Rows come with tickets, one for each order, and are wanted by ascending tickets. So many of them
 # as fit are sorted and written to files, one for each order: a run. Then the tickets are parted
 # into as many ranges as there are runs, and each range is read from all runs, and sorted. Tickets
-# are hashes, so that no range has many more rows than a run.
+# are random, so that no range has many more rows than a run.
 
 
 RUN = 1 << 18  # rows that are sorted in memory

@@ -126,7 +126,7 @@ def _merged(runs: Sequence[Iterator[ScoreCounts]]) -> Iterator[ScoreCounts]:
         ]
 
 
-_HASHED = 1 << 16  # rows that get their tickets at once
+_TICKETED = 1 << 16  # rows that get their tickets at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,8 +161,8 @@ class ShuffledClasses:
     """Both classes' rows as the ranks of their scores, in random orders.
 
     Equal scores have equal ranks. This is what `holdfast.theory.direct.auc.rank_areas` takes.
-    Rows of one class with equal scores are the same to an AUC, so an order by a keyed hash of
-    score, class and the number among equals is a random order of the class's rows.
+    Rows of one class with equal scores are the same to an AUC, so the list of a class's rows by
+    their scores is the same on every engine, and its places have the tickets of the class.
     """
 
     pairs: RankedPairs
@@ -183,30 +183,26 @@ def shuffled_classes(
     """The classes from one scan and the key; memory does not grow with the rows, but files do."""
     pairs, ranked = _Pairs(sample.n), 0
     with Shuffled(orders, run) as positives, Shuffled(orders, run) as negatives:
+        begun = [0, 0]
         for tally in _tallied(sample, score, positive):
             pairs.add(tally)
-            for rows, counts, label in (
-                (positives, tally.positives, np.uint64(1)),
-                (negatives, tally.negatives, np.uint64(0)),
-            ):
-                for place, among_equals in _single_rows(counts, min(run, _HASHED)):
-                    words = tally.scores[place].view(np.uint64)
-                    content = np.column_stack((words, np.full(words.size, label)))
-                    tickets = row_tickets(content, among_equals, key, orders)
+            of_classes = (negatives, tally.negatives), (positives, tally.positives)
+            for label, (rows, counts) in enumerate(of_classes):
+                for place in _single_rows(counts, min(run, _TICKETED)):
+                    places = range(begun[label], begun[label] + place.size)
+                    begun[label] = places.stop
+                    tickets = row_tickets(places, key + bytes([label]), orders)
                     rows.add(ranked + place, tickets)
             ranked += tally.scores.size
         yield ShuffledClasses(pairs.counted(), positives, negatives)
 
 
-def _single_rows(
-    counts: NDArray[np.int64], most: int
-) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Which entry each row is of, and its number among the rows of that, so many at a time."""
+def _single_rows(counts: NDArray[np.int64], most: int) -> Iterator[NDArray[np.int64]]:
+    """Which entry each row is of, so many rows at a time."""
     ends = np.cumsum(counts)
     for start in range(0, int(ends[-1]) if ends.size else 0, most):
         rows = np.arange(start, min(start + most, int(ends[-1])))
-        place = np.searchsorted(ends, rows, side="right")
-        yield place, rows - (ends - counts)[place]
+        yield np.searchsorted(ends, rows, side="right")
 
 
 def paired_numbers(

@@ -168,7 +168,9 @@ class Answer(float):
     @property
     def guess(self) -> float | None:
         """What was guessed, or claimed as a bound; by training rows for its own look, too."""
-        guesses = [self.recorded.guess, *(look.guess for look in self._own_looks)]
+        status = self.recorded.status  # a guess that was not confirmed is that look's alone
+        own = [look.guess for look in self._own_looks if look.status == status]
+        guesses = [self.recorded.guess, *own]
         return next((guess for guess in guesses if guess is not None), None)
 
     @property

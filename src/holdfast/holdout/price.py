@@ -178,6 +178,8 @@ class Cost:
     @property
     def _price(self) -> str:
         confirmed, worst = self.left_after
+        if self.left == 0 and math.isinf(self.most):
+            return "almost free if confirmed, all that is left at worst"
         if self.left == 0:
             later = "later answers without a description are wider"
             return later if self.least == self.most else f"almost free if confirmed; else {later}"

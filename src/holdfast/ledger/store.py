@@ -31,7 +31,13 @@ from holdfast.ledger.lock import ExclusiveLock
 from holdfast.ledger.secret import SECRET_BYTES, SECRET_VARIABLE, known_secret, secret_itself
 from holdfast.ledger.side_files import was_moved
 from holdfast.ledger.sqlite import FileHome
-from holdfast.ledger.witness import OutsideWitness, Witness, outside_witness, require_seen
+from holdfast.ledger.witness import (
+    OutsideWitness,
+    Witness,
+    has_outside_witness,
+    outside_witness,
+    require_seen,
+)
 
 __all__ = [
     "GIT",
@@ -121,8 +127,8 @@ class Reader:
     @property
     def outside(self) -> OutsideWitness | None:
         """The witness outside the ledger's folder, if one is named."""
-        if not self._witnessed:
-            return None
+        if not self._witnessed or not has_outside_witness():
+            return None  # the first entry is read for its name alone
         with self.guard:
             rows = self._records.entries(1, 1)
         return outside_witness(rows[0][2]) if rows else None

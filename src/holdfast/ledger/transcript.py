@@ -395,7 +395,9 @@ class Transcript:
         )
 
     def looks_about(self, subject: str) -> Sequence[Recorded]:
-        """The newest looks with a subject."""
+        """The newest looks with a subject: only answers of text questions name one."""
+        if not self.describes:
+            return ()
         here = self._subjects.get(subject, [])
         if self._past is not None and len(here) < _RELATED:
             if subject not in self._related:

@@ -39,7 +39,15 @@ from holdfast.ledger.side_files import open_here, read_here, replace_whole
 if TYPE_CHECKING:
     from holdfast.ledger.git import Repository
 
-__all__ = ["TOKEN", "WITNESS", "OutsideWitness", "Witness", "outside_witness", "require_seen"]
+__all__ = [
+    "TOKEN",
+    "WITNESS",
+    "OutsideWitness",
+    "Witness",
+    "has_outside_witness",
+    "outside_witness",
+    "require_seen",
+]
 
 WITNESS = "HOLDFAST_WITNESS"  # a folder outside the ledger's, git:REMOTE/BRANCH, or https://...
 TOKEN = "HOLDFAST_WITNESS_TOKEN"  # what a service asks for, if it does
@@ -99,11 +107,16 @@ class Witness:
             return None
 
 
+def has_outside_witness() -> bool:
+    """Whether a witness outside the ledger's folder is named."""
+    return bool(os.environ.get(WITNESS))
+
+
 def outside_witness(first: str) -> OutsideWitness | None:
     """The witness outside the ledger's folder, by the hash of its first entry; None if unnamed."""
-    place = os.environ.get(WITNESS)
-    if not place:
+    if not has_outside_witness():
         return None
+    place = os.environ[WITNESS]
     if place.startswith("git:"):
         return _BranchWitness(place, first)
     if "://" in place:

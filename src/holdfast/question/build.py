@@ -153,7 +153,7 @@ def negate(operand: Expression) -> Expression:
 def comparison(op: Op, left: Expression, right: Expression) -> Expression:
     """A comparison of two values of the same kind; conditions count as 0 and 1 beside numbers."""
     left, right = _comparable(left, right, op)
-    if _order(right) < _order(left) or (left == right and op in (Op.ABOVE, Op.AT_LEAST)):
+    if _is_before(right, left) or (left == right and op in (Op.ABOVE, Op.AT_LEAST)):
         op, left, right = _MIRRORED[op], right, left
     if isinstance(left, Constant) and isinstance(right, Constant):
         return constant(_holds(op, left, right))
@@ -462,6 +462,13 @@ def _sorted_pair(left: Expression, right: Expression) -> tuple[Expression, Expre
 def _order(operand: Expression) -> tuple[bool, str]:
     """Constants last, then by text."""
     return isinstance(operand, Constant), text_of(operand)
+
+
+def _is_before(first: Expression, second: Expression) -> bool:
+    """Whether an operand stands before another, by their order; texts only where they decide."""
+    if isinstance(first, Constant) != isinstance(second, Constant):
+        return isinstance(second, Constant)
+    return _order(first) < _order(second)
 
 
 def _lifted(op: Op, operands: Sequence[Expression]) -> list[Expression]:

@@ -252,7 +252,10 @@ def bottom_up(find: Callable[[Any], _T]) -> Callable[[Expression], _T]:
     def remembered(expression: Expression) -> _T:
         if not isinstance(expression, Operation):
             return find(expression)
-        pending = [] if find in expression.known else [expression]
+        if find in expression.known:
+            already: _T = expression.known[find]
+            return already
+        pending = [expression]
         while pending:
             node = pending[-1]
             unknown = [

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 from holdfast.did_you_mean import CLAUSES, did_you_mean
@@ -30,7 +31,16 @@ from holdfast.question.expression import (
     subtrees,
     text_of,
 )
-from holdfast.question.safe_text import OPERATOR_CHAINS, TextToken, not_here, read_sql, read_words
+from holdfast.question.safe_text import (
+    MAX_SHORT,
+    OPERATOR_CHAINS,
+    Shape,
+    TextToken,
+    not_here,
+    read_sql,
+    read_words,
+    text_shape,
+)
 
 __all__ = [
     "MAX_PATTERN",
@@ -100,7 +110,8 @@ def parse_row(text: str, schema: Schema, *, bounded: bool = True) -> Expression:
     With `bounded`, declared bounds are applied to the columns whose numbers make up the value;
     without it the caller will clip the value.
     """
-    return _Reader(schema).read(read_sql(text, schema.types), bounded)
+    root, numbers = read_sql(text, schema.types)
+    return _Reader(schema, numbers).read(root, bounded)
 
 
 def column_value(schema: Schema, name: str, *, quoted: bool, bounded: bool) -> Expression:
@@ -161,6 +172,7 @@ class _Reader:
     """Reads nodes; `bounded` says whether declared bounds apply where the node stands."""
 
     schema: Schema
+    numbers: Sequence[str] | None  # of which literals are places
 
     def read(self, node: _Node, bounded: bool) -> Expression:
         name = type(node).__name__
@@ -223,8 +235,9 @@ class _Reader:
     def _literal(self, node: _Node, _bounded: bool) -> Expression:
         if node.is_string:
             return build.constant(str(node.this))
+        written = node.this if self.numbers is None else self.numbers[int(node.this)]
         try:
-            value = float(node.this)
+            value = float(written)
         except ValueError:
             raise InvalidQuestion("A number of the question cannot be read.") from None
         return build.constant(value)
@@ -442,9 +455,29 @@ class CallText:
     where: str | None
     by: tuple[str, ...] = ()
 
+    def filled(self, shape: Shape) -> CallText:
+        """The form of a text, if this is that of its shape."""
+        where = None if self.where is None else shape.filled(self.where)
+        return replace(self, arguments=tuple(map(shape.filled, self.arguments)), where=where)
+
 
 def read_call(text: str) -> CallText:
     """The text's outermost form; refused when it has another one."""
+    shape = text_shape(text) if isinstance(text, str) and len(text) <= MAX_SHORT else None
+    of_shape = None if shape is None else _call_of_shape(shape.text)
+    return _read_call(text) if shape is None or of_shape is None else of_shape.filled(shape)
+
+
+@lru_cache(maxsize=128)
+def _call_of_shape(text: str) -> CallText | None:
+    try:
+        call = _read_call(text)
+    except InvalidQuestion:
+        return None  # what is wrong is said of the text itself
+    return call if call.name.isidentifier() else None
+
+
+def _read_call(text: str) -> CallText:
     words: Sequence[TextToken] = read_words(text)
     while words and words[0].kind == "L_PAREN" and _closing(words, 0) == len(words) - 1:
         words = words[1:-1]
@@ -492,7 +525,12 @@ def _after_statistic(rest: Sequence[TextToken]) -> str:
 
 def reads_alike(text: str, second: str) -> bool:
     """Whether two texts say the same word by word, but for spaces and how numbers are written."""
-    return text == second or _meaning(text) == _meaning(second)
+    if text == second:
+        return True
+    first, other = text_shape(text), text_shape(second)
+    if first is not None and other is not None and first.text == other.text:
+        return [*map(float, first.numbers)] == [*map(float, other.numbers)]
+    return _meaning(text) == _meaning(second)
 
 
 def _meaning(text: str) -> list[tuple[str, str | float]]:

@@ -349,7 +349,7 @@ def _how_to_bound(expression: Expression) -> str:
             f"No bounds are declared for {some} {', '.join(identifier(each) for each in names)}; "
             f"write clip({first}, low, high), give bounds=(low, high) (--bounds LOW HIGH), or "
             f"declare them once with schema={{{name!r}: (low, high)}} (--schema FILE at init). A "
-            f"mean needs none if its scale is declared: mean({first}, sigma = 0.4)."
+            f"mean or std needs none if its scale is declared: mean({first}, sigma = 0.4)."
         )
     return (
         "The value has no finite bounds (a length, or a division by something that can be 0); "

@@ -8,6 +8,7 @@ refused, in one sentence.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache, lru_cache
@@ -26,12 +27,16 @@ __all__ = [
     "MAX_LENGTH",
     "MAX_NESTING",
     "MAX_PREFIXES",
+    "MAX_SHORT",
     "MAX_TOKENS",
     "OPERATOR_CHAINS",
+    "Shape",
+    "SqlTree",
     "TextToken",
     "not_here",
     "read_sql",
     "read_words",
+    "text_shape",
 ]
 
 MAX_LENGTH = 200_000  # characters
@@ -43,7 +48,7 @@ MAX_DEPTH = 100  # levels of the tree, not counting the terms of a chain, which 
 # What the SQL reader raises of a text that it cannot read, beside errors of its own; its words are
 # about SQL, not about us. Trouble of the machine (memory, imports, recursion) is nobody's question.
 _UNREADABLE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
-_SHORT = 300  # characters of a text whose tree is kept for a while
+MAX_SHORT = 300  # characters of a text whose reading is kept for a while
 
 _NOT_HERE = (
     "docs/questions.md says what can, and a column of an unusual name is written in double quotes."
@@ -70,14 +75,78 @@ _OPENING = frozenset({"L_PAREN", "CASE"})
 _CLOSING = frozenset({"R_PAREN", "END"})
 
 
-def read_sql(text: str, columns: Collection[str]) -> exp.Expression:
+class SqlTree(NamedTuple):
+    """The SQL reader's tree of an expression, which nobody changes, and the numbers in it.
+
+    With `numbers`, each literal is the place of its number among them, counted from 0; where they
+    are None, literals are as they were written.
+    """
+
+    root: exp.Expression
+    numbers: tuple[str, ...] | None = None
+
+
+def read_sql(text: str, columns: Collection[str]) -> SqlTree:
     """The one expression the text holds, every node of it on the list of known ones.
 
     A word that is otherwise reserved may be used where it is the name of a column.
     """
-    if isinstance(text, str) and len(text) <= _SHORT:
-        return _read_short(text, frozenset(columns))
-    return _parsed(text, columns)
+    if not isinstance(text, str) or len(text) > MAX_SHORT:
+        return SqlTree(_parsed(text, columns))
+    shape, names = text_shape(text), frozenset(columns)
+    root = None if shape is None else _read_shape(shape.text, len(shape.numbers), names)
+    if shape is None or root is None:
+        return SqlTree(_read_short(text, names))
+    return SqlTree(root, shape.numbers)
+
+
+# Texts that differ in their numbers alone have one tree.
+
+
+class Shape(NamedTuple):
+    """A text whose numbers are places in a list of them, counted from 0."""
+
+    text: str
+    numbers: tuple[str, ...]
+
+    def filled(self, text: str) -> str:
+        """A part of the shape's text with the numbers in their places."""
+        return _NUMERALS.sub(lambda found: found[1] or self.numbers[int(found[2])], text)
+
+
+# Text in quotes; or a number that no letter, digit or point touches; or the start of another one.
+_NUMERALS = re.compile(
+    r"""('[^']*'|"[^"]*")|(?<![\w.])([0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)(?![\w.])|(?<!\w)[0-9]"""
+)
+
+
+def text_shape(text: str) -> Shape | None:
+    """The shape of a text; None if it has a number that is written in an unusual way."""
+    parts: list[str] = []
+    numbers: list[str] = []
+    end = 0
+    for found in _NUMERALS.finditer(text):
+        quoted, number = found.groups()
+        if quoted is None and number is None:
+            return None
+        if number is not None:
+            parts += text[end : found.start()], str(len(numbers))
+            numbers.append(number)
+            end = found.end()
+    return Shape("".join((*parts, text[end:])), tuple(numbers))
+
+
+@lru_cache(maxsize=128)
+def _read_shape(text: str, numbers: int, columns: frozenset[str]) -> exp.Expression | None:
+    """The tree of a shape; None if it cannot be read, or has not each place once as a number."""
+    from sqlglot import exp
+
+    try:
+        root = _parsed(text, columns)
+    except InvalidQuestion:
+        return None  # what is wrong is said of the text itself
+    places = sorted(str(each.this) for each in root.find_all(exp.Literal) if not each.is_string)
+    return root if places == sorted(map(str, range(numbers))) else None
 
 
 # A ledger's questions are read again wherever it is followed; nobody changes the tree.

@@ -49,6 +49,7 @@ from holdfast.service.problems import (
 from holdfast.service.reference import reference
 from holdfast.service.replies import StatusReply, file_reply
 from holdfast.service.rest import board_rest, custody, rest
+from holdfast.service.routes import DirectRoutes
 from holdfast.service.sessions import SignedOut, session_of
 from holdfast.service.tokens import Token
 from holdfast.service.wire import told
@@ -165,6 +166,8 @@ def app_of(service: Service) -> FastAPI:
     app.add_exception_handler(SignedOut, _sign_in)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _by_status)
+    plain = [*rest.routes, *board_rest.routes, *custody.routes]
+    app.add_middleware(DirectRoutes, routes=plain, refusals=app.exception_handlers)
     app.add_middleware(Edge, service=service)
     return app
 
@@ -267,6 +270,9 @@ def _asked() -> None:
 
 
 def ready_question(holdout: Holdout, number: float) -> Asking:
-    """A question that can be priced of every table; another `number` has to be read anew."""
-    name = next(iter(holdout.schema.types)).replace('"', '""')
-    return Asking(f'avg(case when "{name}" is null then {number!r} else 0 end)')
+    """A question that can be priced of every table; another `number` has to be read anew.
+
+    Without a digit before its point the text has no shape that was read before.
+    """
+    name, written = next(iter(holdout.schema.types)).replace('"', '""'), f"{number:.17f}"
+    return Asking(f'avg(case when "{name}" is null then {written.lstrip("0")} else 0 end)')

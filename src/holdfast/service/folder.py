@@ -140,7 +140,8 @@ class Folder:
 
     def serves(self, name: str) -> bool:
         """Whether there is a data set of this name."""
-        here = _NAME.fullmatch(name) is not None and os.path.isfile(self.ledger(name))
+        file = f"{self.path}/{name}.ledger"  # every request asks: a Path takes ten times as long
+        here = _NAME.fullmatch(name) is not None and os.path.isfile(file)
         return here or name in self.elsewhere
 
     def ledger(self, name: str) -> Path:

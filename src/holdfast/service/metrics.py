@@ -63,7 +63,7 @@ class Metrics:
         """Set how many calls wait for the rows of a data set."""
         place = self._place("holdfast_waiting", dataset=dataset)
         if place is not None:
-            _NUMBER.pack_into(self._counted, place, calls)
+            self._write(place, calls)
 
     def text(self, budgets: Mapping[str, Budget | None]) -> str:
         """All metrics; of data sets, those of which a budget is given, None where it is unread."""
@@ -92,7 +92,11 @@ class Metrics:
         place = self._place(name, **labels)
         if place is not None:
             (value,) = _NUMBER.unpack_from(self._counted, place)
-            _NUMBER.pack_into(self._counted, place, value + 1)
+            self._write(place, value + 1)
+
+    def _write(self, place: int, value: float) -> None:
+        # In one piece: `pack_into` writes zeros first, and another worker may read them.
+        self._counted[place : place + _NUMBER.size] = _NUMBER.pack(value)
 
     def _place(self, name: str, **labels: object) -> int | None:
         """Where a series is counted; None for one too many."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import partial
+from functools import lru_cache, partial
 from hashlib import shake_256
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -159,6 +159,7 @@ class AlikeMean(MeanRule):
         return encode(half_each_interval(*rows, order, log_p - twice, encode))
 
 
+@lru_cache(maxsize=1)  # every question about a table has the same
 def ranks_in_order(rows: int, key: bytes) -> NDArray[np.int64]:
     """A permutation of ranks, drawn by a key: a ticket of 44 bits for each, which decides unless it
     is drawn twice.
@@ -168,7 +169,9 @@ def ranks_in_order(rows: int, key: bytes) -> NDArray[np.int64]:
     tickets = np.frombuffer(shake_256(b"order of ranks" + key).digest(8 * rows), dtype="<u8")
     ranks = np.arange(rows, dtype=np.uint64)
     drawn = np.sort(tickets >> _RANK_BITS << _RANK_BITS | ranks)
-    return (drawn & np.uint64(_MOST - 1)).astype(np.int64)
+    order = (drawn & np.uint64(_MOST - 1)).astype(np.int64)
+    order.flags.writeable = False
+    return order
 
 
 @register_rule

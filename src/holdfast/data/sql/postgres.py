@@ -8,9 +8,10 @@ ends of the doubles. For a product of two small numbers that means: 0, if the pr
 2^-1075, half of the smallest double. The product of the scaled factors is compared with 1; if it
 was rounded to 1 the sign of its rounding error decides, which Dekker's algorithm gives exactly.
 
-**Scans.** One transaction for each scan, which only reads. Sums and counts in bins are computed by
-the server, and by as many of its processes as it likes; rows, where they are needed, are streamed
-by COPY: that takes a fraction of the time of a cursor and as little memory.
+**Scans.** One transaction for each scan, which only reads. Sums and bins are computed by the
+server, and by as many of its processes as it likes; bins are counted by it where tables are large,
+and else here. Rows, where they are needed, are streamed by COPY: that takes a fraction of the time
+of a cursor and as little memory.
 """
 
 from __future__ import annotations
@@ -23,8 +24,16 @@ from hashlib import blake2b
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from holdfast.data.database import DatabaseUrl
-from holdfast.data.histogram import Histogram, bin_shift, histogram_of_bins
+from holdfast.data.histogram import (
+    Histogram,
+    bin_count,
+    bin_shift,
+    histogram_of,
+    histogram_of_bins,
+)
 from holdfast.data.sample import BATCH_ROWS, needed, reading, sources
 from holdfast.data.sql.language import Dialect, quoted_name, quoted_text
 from holdfast.data.sql.postgres_watch import TableSession, column_type_of
@@ -37,7 +46,14 @@ if TYPE_CHECKING:
     import polars as pl
     import psycopg
 
-__all__ = ["POSTGRES", "JoinedRows", "PostgresSample", "kept_name", "open_database_table"]
+__all__ = [
+    "MOST_SENT",
+    "POSTGRES",
+    "JoinedRows",
+    "PostgresSample",
+    "kept_name",
+    "open_database_table",
+]
 
 
 def _float8(value: float) -> str:
@@ -246,6 +262,8 @@ def _type(dtype: pl.DataType) -> str:
 # no worker helps to scan the table. This one is the cheapest that is left to workers.
 _FENCE = "pg_is_in_recovery()"
 _OUTSIDE = -1  # in place of a bin, for rows that a condition leaves out
+MOST_SENT = 1 << 24  # rows whose bins are sent one by one: 32 MB
+_MIDDLE = 1 << 15  # of the 2^16 bins, which are sent as signed numbers of two bytes
 _ROOM_FOR_BINS = "SET LOCAL work_mem = '32MB'"  # they are at most 2^16, of about 100 bytes each
 _FIRST, _LAST = "0001-01-01 00:00:00", "9999-12-31 23:59:59.999999"
 
@@ -276,7 +294,7 @@ class PostgresSample(SqlSample):
         self._session.require_unchanged()
 
     def _histograms(self, asked: Sequence[tuple[RowValue, Expression | None]]) -> list[Histogram]:
-        """Counts by the server: a scan for each, in one transaction."""
+        """Counts in bins: a scan for each, in one transaction."""
         with reading(), self._watched() as connection:
             connection.execute(_ROOM_FOR_BINS)
             return [self._binned(connection, *each) for each in asked]
@@ -350,12 +368,12 @@ class PostgresSample(SqlSample):
     def _binned(
         self, connection: psycopg.Connection[Any], value: RowValue, where: Expression | None
     ) -> Histogram:
-        import numpy as np
-
         shift, inside = bin_shift(value), "TRUE" if where is None else "k1"
         rows = [value, *([] if where is None else [condition_row(where)])]
         select = self._select(self._steps(sources(rows), reused=True), self._session.is_known)
         steps = "coalesce(k0::int, 0)" if value.is_condition else "k0"
+        if self.n <= MOST_SENT:
+            return self._counted_here(connection, value, f"({steps})", inside, select)
         statement = (
             f"SELECT CASE WHEN {inside} THEN ({steps} >> {shift})::int ELSE {_OUTSIDE} END AS bin, "
             f"count(*), sum(CASE WHEN {inside} THEN ({steps} & {(1 << shift) - 1})::int ELSE 0 END)"
@@ -365,6 +383,27 @@ class PostgresSample(SqlSample):
         bins = np.array(lines, dtype=np.int64).reshape(-1, 3)
         self._session.require_count(int(bins[:, 1].sum()))
         return histogram_of_bins(value, bins[bins[:, 0] != _OUTSIDE])
+
+    def _counted_here(
+        self,
+        connection: psycopg.Connection[Any],
+        value: RowValue,
+        steps: str,
+        inside: str,
+        select: str,
+    ) -> Histogram:
+        """The bins of all rows as bytes: to group by them takes a server three times as long."""
+        bins = f"int2send((({steps} >> {bin_shift(value)}) - {_MIDDLE})::int2)"
+        statement = (
+            f"SELECT count(*), sum(CASE WHEN {inside} THEN {steps} ELSE 0 END), "
+            f"string_agg(CASE WHEN {inside} THEN {bins} END, ''::bytea) FROM ({select}) AS steps"
+        )
+        ((count, total, sent),) = connection.execute(statement, binary=True).fetchall()
+        self._session.require_count(count)
+        places, counts = np.frombuffer(sent or b"", ">i2"), np.zeros(bin_count(value), np.int64)
+        for start in range(0, places.size, BATCH_ROWS):
+            np.add.at(counts, places[start : start + BATCH_ROWS].astype(np.int64) + _MIDDLE, 1)
+        return histogram_of(value, counts, int(total or 0))
 
     def _cleaned(self, column: str) -> str:
         """The column as row expressions see it.

@@ -23,6 +23,7 @@ __all__ = [
     "gdp_to_approx_dp",
     "gdp_to_tv",
     "gdp_to_zcdp",
+    "log_gaussian_delta",
     "pure_dp_to_approx_dp",
     "pure_dp_to_tv",
     "pure_dp_to_tv_printed",
@@ -119,10 +120,10 @@ def zcdp_to_approx_dp_sharp(step: ZCDP, log_delta: float) -> ApproxDP:
 def gdp_to_approx_dp(step: GDP, epsilon: float) -> ApproxDP:
     """The exact curve: the least delta at a chosen epsilon, in logarithms and rounded up."""
     epsilon = require.non_negative("epsilon", epsilon)
-    return ApproxDP(epsilon, _log_gaussian_delta(step.mu, epsilon))
+    return ApproxDP(epsilon, log_gaussian_delta(step.mu, epsilon))
 
 
-def _log_gaussian_delta(mu: float, epsilon: float) -> float:
+def log_gaussian_delta(mu: float, epsilon: float) -> float:
     """ln of delta = Phi(-x) - e^epsilon Phi(-y), x = epsilon/mu - mu/2, y = x + mu, rounded up."""
     if mu == 0:
         return -math.inf

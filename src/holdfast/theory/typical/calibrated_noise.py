@@ -19,8 +19,7 @@ from holdfast.theory.base import special
 from holdfast.theory.base.safeside import largest_true, round_down, round_up
 from holdfast.theory.base.theorem import SourceNote, theorem
 from holdfast.theory.leakage.nats import gaussian_noise_error, laplace_noise_error
-from holdfast.theory.notions.arrows import gdp_to_approx_dp
-from holdfast.theory.notions.composing import GDP
+from holdfast.theory.notions.arrows import log_gaussian_delta
 
 __all__ = [
     "gaussian_mechanism_error",
@@ -94,9 +93,8 @@ def laplace_mechanism_error(alpha: float, eta: float, log_beta: float) -> float:
     return laplace_noise_error(laplace_scale(alpha, eta), log_beta)
 
 
-def _log_hockey_stick(mu: float, eta: float) -> float:
-    """ln of Phi(mu/2 - eta/mu) - e^eta Phi(-mu/2 - eta/mu), mu = alpha/s, rounded up."""
-    return gdp_to_approx_dp(GDP(mu), eta).log_delta
+_STEPS = 12
+_ROOT_2PI = math.sqrt(2.0 * math.pi)
 
 
 @theorem(
@@ -127,7 +125,7 @@ def gaussian_scale(alpha: float, eta: float, log_tau: float) -> float:
     log_tau = _below_one("log_tau", log_tau)
 
     def close(mu: float) -> bool:
-        return _log_hockey_stick(mu, eta) <= log_tau
+        return log_gaussian_delta(mu, eta) <= log_tau
 
     # Dropping the second term of the hockey stick asks for mu/2 - eta/mu = z only.
     z = float(special.ndtri_exp(log_tau))
@@ -138,7 +136,23 @@ def gaussian_scale(alpha: float, eta: float, log_tau: float) -> float:
     high = 2 * low
     while close(high):
         low, high = high, 2 * high
-    return round_up(alpha / largest_true(close, low, high))
+    return round_up(alpha / largest_true(close, low, high, near=_near_root(low, eta, log_tau)))
+
+
+def _near_root(mu: float, eta: float, log_tau: float) -> float:
+    """By Newton's steps from below, the mu whose hockey stick is tau: a guess, nothing rests on it.
+
+    The slope of delta in mu is phi(mu/2 - eta/mu).
+    """
+    for _ in range(_STEPS):
+        log_delta, x = log_gaussian_delta(mu, eta), mu / 2 - eta / mu
+        rise = (log_tau - log_delta) * math.exp(min(700.0, log_delta + x * x / 2)) * _ROOT_2PI
+        if not 0.0 < mu + rise < math.inf:
+            break
+        mu += rise
+        if abs(rise) < 1e-11 * mu:
+            break
+    return mu
 
 
 @theorem(
@@ -175,7 +189,7 @@ def gaussian_scale_printed_eta_max(log_tau: float, constant: float = 1.5) -> flo
     L = math.sqrt(2 * (math.log(require.at_least("constant", constant, 1.0)) - log_tau))
 
     def close(eta: float) -> bool:
-        return _log_hockey_stick(eta / L, eta) <= log_tau
+        return log_gaussian_delta(eta / L, eta) <= log_tau
 
     low = 1.0
     while not close(low):

@@ -143,7 +143,7 @@ def oracle_to_pair(eta: float, tau: float, nu: float) -> TypicalStability:
     start = TypicalStability(eta, tau, nu, "oracle")
     # e^eta tau in logs: eta may be too large for e^eta while the product is not.
     log_both = log_add(start.log_tau, start.eta + start.log_tau)
-    two_tau = 1.0 if log_both >= 0 else _probability_up(math.exp(log_both))
+    two_tau = _probability_up(math.exp(min(0.0, log_both)))
     return TypicalStability(2 * start.eta, two_tau, _probability_up(nu * (2 - nu)), "pair")
 
 
