@@ -189,7 +189,7 @@ class _Call:
 
     def run(self) -> None:
         """Put what is due, batch by batch, and tell what follows from it."""
-        while self.running.going:
+        while self.running.due:
             batch = self.running.batch(self._shortened)
             try:
                 self._put(batch)
@@ -216,7 +216,7 @@ class _Call:
             nonlocal stepped
             stepped = True
             self._take(batch, found)
-            self.is_told = not self.running.going
+            self.is_told = not self.running.due
             return self._telling() if self.is_told else ()
 
         requests = self._requests_of(batch)

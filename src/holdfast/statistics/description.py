@@ -195,8 +195,10 @@ class Prior:
     def family(self) -> DeclaredFamily | None:
         """The declared family; None if there is none."""
         if not self._families:
-            table = Table(self.schema, ANY_GROUP)
-            self._families.append(DeclaredFamily.of(self.grammar.columns, table))
+            schema, found = self.schema, None
+            if schema.outcomes or schema.planned or schema.segments:
+                found = DeclaredFamily.of(self.grammar.columns, Table(schema, ANY_GROUP))
+            self._families.append(found)
         return self._families[0]
 
     def _parts_of(self, favourite: str) -> list[Part]:

@@ -209,58 +209,53 @@ def _claimed(question: Bound, part: Subquestion) -> Play:
 class Plays:
     """Several plays side by side: what is due of all of them is put together.
 
-    `results` are what they returned, None for one that has not ended or was shortened.
+    `due` are the parts that each one waits for, `results` what they returned, None for one that has
+    not ended or was shortened.
     """
 
     def __init__(self, plays: Sequence[Play]) -> None:
         self.results: list[Joined | None] = [None] * len(plays)
         self._plays = plays
-        self._due: dict[int, Sequence[Subquestion]] = {}
-        self._ended: dict[
-            int, Sequence[Subquestion]
-        ] = {}  # what is still put of those that go no further
+        self.due: dict[int, Sequence[Subquestion]] = {}
+        # What is still put of those that go no further.
+        self._ended: dict[int, Sequence[Subquestion]] = {}
         for place, play in enumerate(plays):
             self._go_on(place, play.__next__)
-
-    @property
-    def going(self) -> bool:
-        """Whether something is due."""
-        return bool(self._due)
 
     def batch(self, shortened: _Shortened) -> Due:
         """What is to be put now.
 
         `shortened` may end a play: with those of its parts that are still to be put, and no result.
         """
-        shortcuts = {place: shortened(place, parts) for place, parts in self._due.items()}
+        shortcuts = {place: shortened(place, parts) for place, parts in self.due.items()}
         self._ended = {place: ending for place, ending in shortcuts.items() if ending is not None}
         return [
             (place, part)
-            for place, parts in self._due.items()
+            for place, parts in self.due.items()
             for part in self._ended.get(place, parts)
         ]
 
     def send(self, answers: Iterable[Estimate]) -> None:
         """What was put is answered, in its order."""
         estimates: Iterator[Estimate] = iter(answers)
-        for place, parts in list(self._due.items()):
+        for place, parts in list(self.due.items()):
             own = [next(estimates) for _ in self._ended.get(place, parts)]
             if place in self._ended:
-                self._due.pop(place)
+                self.due.pop(place)
             else:
                 self._go_on(place, partial(self._plays[place].send, own))
 
     def refuse(self, refusal: Refused) -> None:
         """What was put is refused; a play that can say nothing then raises the refusal."""
-        for place in list(self._due):
+        for place in list(self.due):
             self._go_on(place, partial(self._plays[place].throw, refusal))
 
     def _go_on(self, place: int, step: Callable[[], Sequence[Subquestion]]) -> None:
         try:
-            self._due[place] = step()
+            self.due[place] = step()
         except StopIteration as end:
             self.results[place] = end.value
-            self._due.pop(place, None)
+            self.due.pop(place, None)
 
 
 def _never(_place: int, _due: Sequence[Subquestion]) -> Sequence[Subquestion] | None:
@@ -274,7 +269,7 @@ def played(
 ) -> list[Joined | None]:
     """What all plays return; `put` answers the parts that are due."""
     running = Plays(plays)
-    while running.going:
+    while running.due:
         batch = running.batch(shortened)
         try:
             answers = put(batch) if batch else ()
