@@ -245,6 +245,8 @@ def test_a_ledger_that_answers_once_needs_the_share(tmp_path: Path) -> None:
             holdout.ask("avg(gain) where late")
         answer = holdout.ask("avg(gain, sigma = 0.5, share >= 0.27) where late")
         assert 3.2 in answer.interval
+        declared = "the concentration and the share of rows that the question declares"
+        assert declared in answer.assumes  # nobody checks it
 
 
 # Sessions that choose their questions by the answers.

@@ -253,7 +253,8 @@ class Answer(float):
         declared = [each for each in (recorded, *self.parts) if each.is_declared]
         if not declared:
             return terms.assumption
-        assumption = f"{terms.assumption}, the concentration that the question declares"
+        share = " and the share of rows" if ", share >= " in recorded.question else ""
+        assumption = f"{terms.assumption}, the concentration{share} that the question declares"
         if terms.alike:
             return assumption
         if recorded.question.startswith(("std(", "variance(")):
