@@ -166,10 +166,10 @@ def test_each_of_many_questions_is_read_a_few_times(
     """Not once for every other one: a leaderboard ends with a thousand of them."""
     read, times = Prior.read, 0
 
-    def counted(prior: Prior, question: Any) -> Any:
+    def counted(prior: Prior, question: Any, *text: Any) -> Any:
         nonlocal times
         times += 1
-        return read(prior, question)
+        return read(prior, question, *text)
 
     monkeypatch.setattr(Prior, "read", counted)
     questions = [f"avg(x > 0.{number:02})" for number in range(1, 41)]

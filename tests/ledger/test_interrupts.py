@@ -39,6 +39,15 @@ def _commands_forgotten(request: pytest.FixtureRequest) -> Iterator[None]:
         gc.collect()
 
 
+@pytest.fixture
+def ctrl_c_heard() -> Iterator[None]:
+    """Python's own handler: a shell lets what it starts in the background ignore the signal."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("ctrl_c_heard")
 @pytest.mark.parametrize("kind", HOMES)
 def test_ctrl_c_while_waiting_for_a_busy_ledger(kind: str, tmp_path: Path) -> None:
     """It is heard at once, and the lock that is freed later is not taken by who gave up."""

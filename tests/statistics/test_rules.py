@@ -106,7 +106,8 @@ def test_every_recorded_rule_is_registered_by_whoever_reads_a_ledger() -> None:
     assert run.stdout.strip() == (
         "concentrated group mean/1,concentrated group variance/1,concentrated mean/1,"
         "contained mean/1,contrast/1,grid/1,"
-        "group mean/1,group mean/2,group share/1,log grid/1,mean/1,mean/2,overlap/1,paired/1,"
+        "group mean/1,group mean/2,group share/1,log grid/1,loss grid/1,mean/1,mean/2,"
+        "overlap/1,paired/1,"
         "rounded contrast/1,rounded group mean/1,rounded mean/1,rounded overlap/1,"
         "share contrast/1,share/1,unit grid/1"
     )

@@ -151,7 +151,7 @@ EITHER = {
     ("theory/direct/paired.py", "log_binomial_cdf(n, n - most - 1, math.nextafter("): (
         "a mass of e^-25 of the level, counted in full"
     ),
-    ("theory/base/intervals.py", "above = cdf_band_lower("): _SEARCHED,
+    ("theory/base/intervals.py", "above = _band_lower("): _SEARCHED,
     ("theory/transfer/median_width.py", "return MedianNoiseDesign(D, a, C, math.inf, 0.0,"): (
         "beyond the range: nothing is said"
     ),

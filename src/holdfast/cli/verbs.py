@@ -214,9 +214,10 @@ def gate(
     errors: Annotated[
         str | None,
         typer.Option(
-            metavar="mse|mae",
+            metavar="LOSS",
             help="Of the first file: its scores are errors, predictions minus labels, by item; "
-            "compare their mean square or size, each capped as those of --dev FILE say.",
+            "compare their mean square (mse) or size (mae), each capped as those of --dev FILE "
+            "say.",
         ),
     ] = None,
     promote_if_shown: Annotated[

@@ -154,7 +154,7 @@ def _log(name: str, probability: Any) -> float:
 
 def _value(node: ast.expr) -> Any:
     match node:
-        case ast.Constant(value=int() | float() | str() as value):
+        case ast.Constant(value=int() | float() | str() | None as value):
             return value
         case ast.Name(id=word):
             return _WORDS.get(word, word)
