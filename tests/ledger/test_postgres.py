@@ -14,6 +14,7 @@ from types import SimpleNamespace
 from typing import Any
 from urllib.parse import quote
 
+import psycopg
 import pytest
 
 import holdfast
@@ -519,6 +520,28 @@ def test_readers_and_pickles_come_back_after_a_cut(proxy: Proxy, tmp_path: Path)
         assert "swordfish" not in json.dumps(holdout.ledger.to_dicts()) + holdout.explain()
     for path in tmp_path.iterdir():
         assert b"swordfish" not in path.read_bytes()
+
+
+# Interrupted in the driver ------------------------------------------------------------------------
+
+
+def test_an_interrupt_while_the_lock_goes_back_leaves_no_half_of_a_pipeline(
+    home: LedgerHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The driver raises an error of its own there, and what came next was waited for for ever."""
+    with resumed(home) as holdout:
+        holdout.ask("avg(x > 1)")  # its lock goes back by itself
+        fetch = psycopg.Pipeline._fetch_gen
+
+        def struck(self: psycopg.Pipeline, *, flush: bool) -> Iterator[Any]:
+            monkeypatch.setattr(psycopg.Pipeline, "_fetch_gen", fetch)
+            yield from ()
+            raise KeyboardInterrupt  # the end is on its way, and what it says is not read
+
+        monkeypatch.setattr(psycopg.Pipeline, "_fetch_gen", struck)
+        with pytest.raises(KeyboardInterrupt):
+            holdout.ask("avg(x > 2)")
+        assert holdout.ask("avg(x > 2)").number == 2
 
 
 # How often the server is waited for ---------------------------------------------------------------

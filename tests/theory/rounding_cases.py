@@ -125,7 +125,10 @@ LOWER = {
     "unit_difference_lower",
     "within_units_lower",
 }
-MIXED = {"median_parameters": (1, -1, 1, -1, 1, 1)}  # alpha and theta are room, the rest is cost
+MIXED = {
+    "cuts_implied": (1, 1, -1, 1, 1, 1, -1, 1),  # of two cuts a share's ends
+    "median_parameters": (1, -1, 1, -1, 1, 1),  # alpha and theta are room, the rest is cost
+}
 LEFT_OUT = {
     # Searches, which end elsewhere; what they return is the value of functions that are here.
     "direct_accuracy",

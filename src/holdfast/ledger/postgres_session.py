@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from holdfast import require
@@ -114,13 +114,25 @@ class LedgerSession:
 
     def _read_answer(self) -> None:
         """Of what was sent, so that the connection is free; that is lost with its connection."""
-        if self._unread is not None:
-            with suppress(_library().Error), _given_up_if_interrupted(self._connection):
+        if self._unread is None:
+            return
+        try:
+            with _given_up_if_interrupted(self._connection):
                 self._unread.__exit__(None, None, None)
+        except _library().Error as error:
+            self._connection.close()
+            # The end of a pipeline that is interrupted fails, too, and that is what it raises.
+            interrupt = error.__context__
+            if interrupt is not None and not isinstance(interrupt, _library().Error):
+                raise interrupt from None
+        finally:
             self._unread = None
 
     def _usable(self) -> psycopg.Connection[Any]:
         self._read_answer()
+        connection = self._connection
+        if not connection.closed and connection.info.pipeline_status:
+            connection.close()  # begun and never ended: its answers would be waited for for ever
         if self._connection.closed and not self.holds:
             self._connection = self._opened()
         return self._connection
