@@ -51,6 +51,7 @@ FOLD_ENTRY = "holdfast.ledger.transcript.Transcript._apply"
 SQLITE_PATIENCE = "holdfast.ledger.sqlite._PATIENCE"
 WRITE_ENTRIES = "holdfast.ledger.sqlite._write"
 MOST_PLANNED_CELLS = "holdfast.lab.arena.rehearsal._MOST_CELLS"
+PIPELINE_RESULTS = "psycopg.Pipeline._fetch_gen"  # of the driver
 NOISE_BLOCKS = "holdfast.mechanisms.noise.Noise._blocks"
 OPEN_QUESTIONS = "holdfast.lab.arena.rehearsal._OPEN_QUESTIONS"
 POLARS_SHAPE = "holdfast.question.polars_row._packed"

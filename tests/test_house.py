@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 from dataclasses import fields
+from importlib.metadata import version
 from pathlib import Path
 from types import ModuleType
 
@@ -318,7 +319,13 @@ def test_what_is_left_and_a_gate_need_no_special_functions(tmp_path: Path) -> No
 
 def test_special_functions_are_those_of_scipy_without_its_package() -> None:
     called = "from holdfast.theory.base import special\nspecial.betaincinv(2.0, 3.0, 0.1)"
-    assert loaded(called, {"scipy.special", "numpy.testing", "numpy.f2py"}) == ""
+    heavy = {"scipy.special"}
+    if tuple(map(int, version("scipy").split(".")[:2])) < (1, 18):
+        heavy |= {
+            "numpy.testing",
+            "numpy.f2py",
+        }  # later compiled files load all of numpy themselves
+    assert loaded(called, heavy) == ""
     their_own = set(special.__all__) - {"logsumexp"}
     both = f"import scipy.special, scipy.stats\nnames = {sorted(their_own)!r}"
     same = "assert all(getattr(special, n) is getattr(scipy.special, n) for n in names)"

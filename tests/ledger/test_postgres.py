@@ -14,7 +14,6 @@ from types import SimpleNamespace
 from typing import Any
 from urllib.parse import quote
 
-import psycopg
 import pytest
 
 import holdfast
@@ -36,7 +35,14 @@ from tests.ledger.proxy import Proxy, proxy_to
 from tests.ledger.reading import folded
 from tests.mechanisms.fake import Sums
 from tests.postgres import server
-from tests.seam import keeper_of, put_sample, store_of, transcript_of
+from tests.seam import (
+    PIPELINE_RESULTS,
+    keeper_of,
+    put_sample,
+    real,
+    store_of,
+    transcript_of,
+)
 
 pytestmark = pytest.mark.long
 
@@ -531,14 +537,14 @@ def test_an_interrupt_while_the_lock_goes_back_leaves_no_half_of_a_pipeline(
     """The driver raises an error of its own there, and what came next was waited for for ever."""
     with resumed(home) as holdout:
         holdout.ask("avg(x > 1)")  # its lock goes back by itself
-        fetch = psycopg.Pipeline._fetch_gen
+        fetch = real(PIPELINE_RESULTS)
 
-        def struck(self: psycopg.Pipeline, *, flush: bool) -> Iterator[Any]:
-            monkeypatch.setattr(psycopg.Pipeline, "_fetch_gen", fetch)
+        def struck(_: object, *, flush: bool) -> Iterator[Any]:
+            monkeypatch.setattr(PIPELINE_RESULTS, fetch)
             yield from ()
             raise KeyboardInterrupt  # the end is on its way, and what it says is not read
 
-        monkeypatch.setattr(psycopg.Pipeline, "_fetch_gen", struck)
+        monkeypatch.setattr(PIPELINE_RESULTS, struck)
         with pytest.raises(KeyboardInterrupt):
             holdout.ask("avg(x > 2)")
         assert holdout.ask("avg(x > 2)").number == 2
@@ -556,11 +562,11 @@ def test_a_question_waits_four_times_for_the_server(
     """
     waits: list[str] = []
     for verb in ("read_all", "write", "send"):
-        real = getattr(LedgerSession, verb)
+        own = getattr(LedgerSession, verb)
 
-        def counted(self: LedgerSession, *asked: Any, verb: str = verb, real: Any = real) -> Any:
+        def counted(self: LedgerSession, *asked: Any, verb: str = verb, own: Any = own) -> Any:
             waits.append(verb)
-            return real(self, *asked)
+            return own(self, *asked)
 
         monkeypatch.setattr(LedgerSession, verb, counted)
     with resumed(home) as holdout, resumed(home) as other:
