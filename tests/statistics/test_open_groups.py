@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from scipy.stats import binom
 
 import holdfast
 from holdfast.data.polars import PolarsSample
@@ -21,6 +20,7 @@ from holdfast.statistics.derived import OpenConditional
 from holdfast.theory.base.intervals import clopper_pearson
 from tests.holdout.tables import same_secret, untouchable, watch
 from tests.seam import desk_of
+from tests.statistics.open_sessions import HOW, require_true_sessions
 
 ROWS = 4_000
 SCALES = {
@@ -284,25 +284,7 @@ def _session(path: Path, seed: int, copies: int, **facts: Any) -> tuple[bool, fl
     return any(0.0 not in each.interval for each in answers), max(off)
 
 
-@pytest.mark.parametrize("how", ["described", "ledger", "graph", "units"])
+@pytest.mark.parametrize("how", HOW)
 def test_adaptive_sessions_are_true_and_their_twins_are_not(tmp_path: Path, how: str) -> None:
-    """The truth is 0. Twins: intervals of a fifth; of dependent rows, called independent."""
-    sessions, beta, false, twins = 12, 0.05, 0, 0
-    facts: dict[str, Any] = {
-        "described": {},
-        "ledger": {"described": "off", "mechanism": "bounded noise", "tolerance": 0.2},
-        "graph": {"sampling": holdfast.dependency_graph(24), "tolerance": 0.2},
-        "units": {"sampling": holdfast.clustered("unit", largest=25), "tolerance": 0.2},
-    }[how]
-    copies = 25 if "sampling" in facts else 1
-    for seed in range(sessions):
-        is_false, off = _session(tmp_path / f"{seed}.ledger", seed, copies, **facts)
-        false += is_false
-        if copies == 1:
-            twins += off > 0.2
-        else:
-            twin, _ = _session(tmp_path / f"{seed}.twin", seed, copies)
-            twins += twin
-    allowed = binom.isf(1e-9, sessions, beta)
-    assert false == 0
-    assert twins > allowed
+    """The truth is 0."""
+    require_true_sessions(_session, tmp_path, how)

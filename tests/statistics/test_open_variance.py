@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from scipy.stats import binom
 
 import holdfast
 from holdfast.data.polars import PolarsSample
@@ -20,6 +19,7 @@ from holdfast.question.declaring import Scale
 from holdfast.question.expression import Column, ColumnType
 from holdfast.statistics.statistic import SPREAD_ERROR, ConcentratedMean, spread_of
 from tests.holdout.tables import untouchable, watch
+from tests.statistics.open_sessions import HOW, require_true_sessions
 
 ROWS = 20_000
 SCALES = {
@@ -245,25 +245,6 @@ def _session(path: Path, seed: int, copies: int, **facts: Any) -> tuple[bool, fl
     return missed, max(off)
 
 
-@pytest.mark.parametrize("how", ["described", "ledger", "graph", "units"])
+@pytest.mark.parametrize("how", HOW)
 def test_adaptive_sessions_are_true_and_their_twins_are_not(tmp_path: Path, how: str) -> None:
-    """Twins: intervals of a fifth; of dependent rows, called independent."""
-    sessions, beta, false, twins = 12, 0.05, 0, 0
-    facts: dict[str, Any] = {
-        "described": {},
-        "ledger": {"described": "off", "mechanism": "bounded noise", "tolerance": 0.2},
-        "graph": {"sampling": holdfast.dependency_graph(24), "tolerance": 0.2},
-        "units": {"sampling": holdfast.clustered("unit", largest=25), "tolerance": 0.2},
-    }[how]
-    copies = 25 if "sampling" in facts else 1
-    for seed in range(sessions):
-        is_false, off = _session(tmp_path / f"{seed}.ledger", seed, copies, **facts)
-        false += is_false
-        if copies == 1:
-            twins += off > 0.2
-        else:
-            twin, _ = _session(tmp_path / f"{seed}.twin", seed, copies)
-            twins += twin
-    allowed = binom.isf(1e-9, sessions, beta)
-    assert false == 0
-    assert twins > allowed
+    require_true_sessions(_session, tmp_path, how)
