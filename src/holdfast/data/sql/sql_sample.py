@@ -30,7 +30,7 @@ from holdfast.data.sample import (
 )
 from holdfast.data.sql.language import Dialect, SqlLanguage
 from holdfast.data.values import steps_of_frame
-from holdfast.question.expression import ColumnType, Expression
+from holdfast.question.expression import ColumnType, Expression, Op, Operation, subtrees
 from holdfast.question.row import RowValue
 from holdfast.question.writing import write_rows
 
@@ -59,7 +59,7 @@ class SqlSample(ABC):
     """Rows of a database; the methods without a body are what differs between databases."""
 
     dialect: ClassVar[Dialect]
-    most_sums: ClassVar[int] = sys.maxsize  # in one query
+    most_sums: ClassVar[int] = sys.maxsize  # in one query, of values without ln and exp
 
     def __init__(self, types: Mapping[str, ColumnType]) -> None:
         self._types = dict(types)
@@ -221,15 +221,25 @@ class SqlSample(ABC):
         """The rows, in order, so many at a time that their sums fit into one query."""
         chunk: list[tuple[RowValue, Expression]] = []
         size = 0
-        for row in rows:
-            sums = len(_summed(0, row[0], squares))
-            if chunk and size + sums > self.most_sums:
+        for row, expression in rows:
+            code = len(_summed(0, row, squares)) + _SERIES_AS_SUMS * _series_in(expression)
+            if chunk and size + code > self.most_sums:
                 yield chunk
                 chunk, size = [], 0
-            chunk.append(row)
-            size += sums
+            chunk.append((row, expression))
+            size += code
         if chunk:
             yield chunk
+
+
+_SERIES_AS_SUMS = 25  # how many sums are as much code as the stages of one ln or exp
+
+
+def _series_in(expression: Expression) -> int:
+    """How many times ln and exp are written out in an expression, each a series of its own."""
+    return sum(
+        isinstance(node, Operation) and node.op in (Op.LN, Op.EXP) for node in subtrees(expression)
+    )
 
 
 def _summed(place: int, row: RowValue, squares: bool) -> list[str]:
