@@ -169,6 +169,35 @@ def test_html_needs_no_other_host(plan: holdfast.Plan, tmp_path: Path) -> None:
     assert 'src="http' not in text
 
 
+def test_scripts_of_a_page_are_put_together_once(
+    plan: holdfast.Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page, script = tmp_path / "plan.html", 'window.alert("</b>");'
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr("vl_convert.javascript_bundle", lambda: script)
+    plan.chart(str(page))
+    monkeypatch.setattr("vl_convert.javascript_bundle", None)
+    first = page.read_text(encoding="utf-8")
+    plan.chart(str(page))
+    assert page.read_text(encoding="utf-8") == first
+    assert f"<script>{script}</script>" in first
+    (tmp_path / "file").write_text("no folder")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    monkeypatch.setattr("vl_convert.javascript_bundle", lambda: "nothing is kept")
+    plan.chart(str(page))
+    assert "nothing is kept" in page.read_text(encoding="utf-8")
+
+
+def test_no_text_of_a_chart_ends_its_script(tmp_path: Path) -> None:
+    rows = pl.DataFrame({"</script><b>": [True, False] * 500})
+    with holdfast.open(rows, ledger=tmp_path / "t.ledger", questions=5, tolerance=0.2) as holdout:
+        holdout.check('avg("</script><b>")', guess=0.5)
+        holdout.chart(str(tmp_path / "chart.html"))
+    text = (tmp_path / "chart.html").read_text(encoding="utf-8")
+    assert "<b>" in text
+    assert "</script><b>" not in text
+
+
 def test_bad_places_get_one_sentence_before_anything_is_drawn(
     plan: holdfast.Plan, holdout: holdfast.Holdout, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
+from functools import lru_cache
 from typing import Any, Literal
 
 from holdfast import require
@@ -117,13 +118,17 @@ class Independent:
     """Rows drawn independently of each other."""
 
     def profile(self, rows: int) -> Concentration:
-        return BoundedMean(rows)
+        return _of_independent(rows)
 
     def unbounded(self, rows: int, scale: Scale) -> Concentration:
         return UnboundedMean(rows, scale.sigma, scale.b)
 
     def __str__(self) -> str:
         return "independent rows"
+
+
+# Every question of a table has the same.
+_of_independent = lru_cache(maxsize=128, typed=True)(BoundedMean)
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,10 +22,10 @@ from holdfast.holdout.idempotency import retold
 from holdfast.holdout.plays import answered, implied_claim, wish_of
 from holdfast.holdout.price import require_covered
 from holdfast.holdout.request import (
+    ClaimGrounds,
     Guess,
     NamedWidth,
     bound_to,
-    claimed,
     knowing,
     one_answer_of,
     ruled,
@@ -123,7 +123,9 @@ def is_silent(
     estimates = [None if look is None else look.estimate for look in looks]
     claim = None if number is None else _last_claim(question, number, estimates)
     if claim is not None:
-        wishes[-1] = claimed(claim, desk.half_width(tolerance, claim.statistic), tolerance)
+        wishes[-1] = ClaimGrounds().claim(
+            claim, desk.half_width(tolerance, claim.statistic), tolerance
+        )
         looks[-1] = desk.stored(wishes[-1])
     if None not in looks:
         return False  # a repeat, and free
@@ -293,7 +295,9 @@ def answers_to(
     def attempt() -> list[Answer]:
         begun = as_begun(desk, questions, guess) if guess.likely else guess
         asked = [
-            replace(
+            each
+            if each.likely == begun.likely_at(place)
+            else replace(
                 each,
                 tolerance=begun.tolerance_at(place, each.tolerance),
                 likely=begun.likely_at(place),

@@ -19,13 +19,13 @@ from holdfast.holdout.batch import width_begun
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.guess import averages, training_variance
 from holdfast.holdout.plays import implied_claim, wish_of
-from holdfast.holdout.request import Guess, NamedWidth, gate_wish, known_moment
+from holdfast.holdout.request import ClaimGrounds, Guess, NamedWidth, gate_wish, known_moment
 from holdfast.ledger.chain import now
 from holdfast.ledger.entries import Recorded, Request
 from holdfast.mechanisms.claims import CHECKS
 from holdfast.mechanisms.forecast_gates import FORECAST_GATES, Untried
-from holdfast.mechanisms.mechanism import ForecastGrounds, LikelyWidth, about
-from holdfast.statistics.derived import Paired, is_single
+from holdfast.mechanisms.mechanism import ForecastGrounds, LikelyWidth
+from holdfast.statistics.derived import Paired, Subquestion, is_single
 from holdfast.statistics.entry import Bound
 from holdfast.statistics.statistic import Statistic
 from holdfast.theory.base.intervals import Interval
@@ -227,7 +227,7 @@ def _is_settled(
         return desk.stored(wish_of(desk, statistic, guess, None)) is not None
     t, number = desk.half_width(None, statistic), guess.of(place) or 0.0
     share = (number - statistic.low) / ((statistic.high - statistic.low) or 1.0)
-    if desk.stored(replace(about(statistic, t, share), stated=True)) is not None:
+    if desk.stored(ClaimGrounds().claim(Subquestion(statistic, guess=share), t, None)) is not None:
         return True
     return implied_claim(desk, question, guess, place, None) is not None
 

@@ -27,7 +27,6 @@ from holdfast.holdout.request import (
     ClaimGrounds,
     Guess,
     claim_grounds,
-    claimed,
     plays_of,
     wishes_for,
 )
@@ -117,7 +116,7 @@ def _is_settled(desk: Desk, question: Bound, guess: Guess, tolerance: float | No
     if len(due) > 1 or due[0].guess is None:
         return False
     t = desk.half_width(tolerance, due[0].statistic)
-    return desk.stored(claims[0].of(claimed(due[0], t, tolerance))) is not None
+    return desk.stored(claims[0].claim(due[0], t, tolerance)) is not None
 
 
 def _half_implied(desk: Desk, question: Bound, wish: Wish) -> Wish:
@@ -219,11 +218,11 @@ class _Call:
             self.is_told = not self.running.due
             return self._telling() if self.is_told else ()
 
-        requests = self._requests_of(batch)
-        wishes = [
-            replace(wish, vector=requests[wish.question.text].vector)
-            for wish in self._wishes_of(batch)
-        ]
+        requests, wishes = self._requests_of(batch), self._wishes_of(batch)
+        vectors = [requests[wish.question.text].vector for wish in wishes]
+        if any(vectors):
+            pairs = zip(wishes, vectors, strict=True)
+            wishes = [replace(wish, vector=vector) for wish, vector in pairs]
         found = self.desk.answer(wishes, requests, conclude)
         if not stepped:
             self._take(batch, found)
@@ -253,7 +252,7 @@ class _Call:
                     follows=self._refuted(place, part.statistic.text),
                 )
             else:
-                wish = self.claims[place].of(claimed(part, t, wanted))
+                wish = self.claims[place].claim(part, t, wanted)
                 wish = _half_implied(desk, self.questions[place], wish)
             wishes.append(wish)
         return wishes

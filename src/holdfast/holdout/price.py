@@ -13,7 +13,7 @@ from holdfast.holdout.batch import by_mechanism, event_of, has_description, is_d
 from holdfast.holdout.budget import Budget, question_kind
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.plays import implied_claim, plays_to_run, wish_of
-from holdfast.holdout.request import ClaimGrounds, Guess, claim_grounds, claimed
+from holdfast.holdout.request import ClaimGrounds, Guess, claim_grounds
 from holdfast.mechanisms.mechanism import Mechanism, Offer, Release, Status, Wish, charged, in_unit
 from holdfast.mechanisms.terms import Account
 from holdfast.statistics.bind import short_name
@@ -239,7 +239,7 @@ class _Rehearsal:
         wanted = self.guess.tolerance_at(place, self.tolerance)
         t = self.desk.half_width(wanted, statistic)
         if claims:
-            wish = self._claims[place].of(claimed(part, t, wanted))
+            wish = self._claims[place].claim(part, t, wanted)
         elif part.refuted:
             most = max(t, self.desk.half_width(None, statistic))
             wish = Wish(statistic, most, narrow=True)

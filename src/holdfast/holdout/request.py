@@ -63,7 +63,6 @@ __all__ = [
     "as_named",
     "bound_to",
     "claim_grounds",
-    "claimed",
     "described_question",
     "gate_wish",
     "guess_of",
@@ -421,10 +420,16 @@ class ClaimGrounds:
     forecast: ForecastGrounds | None = None
     graded: bool = False
 
-    def of(self, wish: Wish) -> Wish:
-        """A claim of a part, on these grounds."""
-        return replace(
-            wish,
+    def claim(self, part: Subquestion, t: float, tolerance: float | None) -> Wish:
+        """What is claimed of a part: that it is about a guess, or on one side of it."""
+        guess = part.guess or 0.0
+        return Wish(
+            part.statistic,
+            t,
+            (guess - t, guess + t) if part.claim is None else part.claim,
+            guess,
+            narrow=tolerance is None,
+            stated=True,
             gated=self.gated,
             moment=self.moment,
             forecast=self.forecast,
@@ -478,18 +483,11 @@ def plays_of(
     ]
 
 
-def claimed(part: Subquestion, t: float, tolerance: float | None) -> Wish:
-    """What the analyst claims of a part: that it is about a guess, or on one side of it."""
-    wish = about(part.statistic, t, part.guess or 0.0)
-    claim = wish.claim if part.claim is None else part.claim
-    return replace(wish, claim=claim, narrow=tolerance is None, stated=True)
-
-
 def gate_wish(desk: Desk, question: Bound, guess: Guess) -> Wish | None:
     """The wish that a gate puts first; None if the ledger has it already, answered or begun."""
     side, bound = guess.side, guess.of(0)
     (part,) = next(play_of(question, bound, 0.5, once=desk.once, side=side, verb="gate"))
-    wish = claim_grounds(desk, question, guess).of(claimed(part, 0.5, None))
+    wish = claim_grounds(desk, question, guess).claim(part, 0.5, None)
     return None if desk.stored(wish) is not None or desk.is_reserved(wish) else wish
 
 

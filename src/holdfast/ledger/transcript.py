@@ -254,6 +254,7 @@ class Transcript:
         self._related: dict[str, Sequence[Recorded]] = {}  # those in the past, looked up once
         self._told: dict[str, list[Recorded]] = {}  # what follows from looks, by its question
         self._keys: dict[str, int] = {}  # the entry that says what the call was told
+        self._settled: tuple[str, list[Recorded]] = GENESIS, []  # the last batch, by its receipt
         self.pending: Pending | None = None
 
     @classmethod
@@ -581,15 +582,23 @@ class Transcript:
     def answered(
         self, pending: Pending, outcome: Answered, at: str, receipt: str
     ) -> list[Recorded]:
-        """The looks of a batch as they are told once it is settled."""
+        """The looks of a batch as they are told once it is settled.
+
+        Its receipt, the hash of all entries up to this one, says what they are: whoever settles a
+        batch looks at them before they are folded.
+        """
+        if self._settled[0] == receipt:
+            return self._settled[1]
         leaked, mechanism = self.account.nats, pending.mechanism
         numbered = self._numbering(pending, outcome.symbols)
-        return [
+        looks = [
             recorded(each, release, symbol, at, receipt, leaked, mechanism, number)
             for (each, number), release, symbol in zip(
                 numbered, outcome.releases, outcome.symbols, strict=True
             )
         ]
+        self._settled = receipt, looks
+        return looks
 
     def _tell(self, seq: int, body: dict[str, Any], receipt: str) -> None:
         """What follows from looks; an audit comes to it again from them."""

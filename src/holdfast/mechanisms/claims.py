@@ -336,22 +336,26 @@ class Claims:
             # The expected symbol is dearest if all before it in the batch came unexpectedly.
             dearest = self.prior(declared, before.made, start.unexpected + place)
             worst = max(surprise_log_charge(prior, 0.0), confirmed_log_charge(dearest))
-            log_p = claim_log_level(before.log_left, self._weight(prior), before.nats)
-            offered = _offer(terms, wish, log_p)
             weight = self._weight(dearest if self.expects_shown else prior)
             lowest = claim_log_level(start.log_left, weight, worst_nats)  # on any way to it
+            alike = wish.of_alike_rows(terms)
             offers.append(
-                replace(
-                    offered,
+                Offer(
                     number=account.looks + place + 1,
+                    question=wish.question.text,
+                    tolerance=wish.tolerance,
+                    grid=None,
                     worst_charge=worst,
+                    # Its level if all before it come as expected.
+                    log_p=claim_log_level(before.log_left, self._weight(prior), before.nats),
                     radius=reach_of_test(terms, wish, lowest),
+                    claim=_claim_wished(wish),
+                    guess=wish.guess,
                     prior=prior,
-                    extra={
-                        "standing": standing,
-                        "moment": wish.moment,
-                        "alike": wish.of_alike_rows(terms),
-                    },
+                    profile=recorded_profile(
+                        profile_of(wish.question, terms, alike=alike), terms, wish.question
+                    ),
+                    extra={"standing": standing, "moment": wish.moment, "alike": alike},
                 )
             )
             before = before.after(confirmed_log_charge(prior), expected=True)
@@ -481,24 +485,14 @@ class Claims:
         return count
 
 
-def _offer(terms: Terms, wish: Wish, log_p: float) -> Offer:
-    """Offer of a claim by itself, at its level if all before it come as expected."""
-    if not claimable(wish.claim):
+def _claim_wished(wish: Wish) -> Claim:
+    """The claim of a wish; refused where it has no part in the range."""
+    claim = wish.claim
+    if claim is None or not claimable(claim):
         raise InvalidArgument(
-            f"the claim is {wish.claim}, which is no interval of the range from 0 to 1; claim one."
+            f"the claim is {claim}, which is no interval of the range from 0 to 1; claim one."
         )
-    profile = profile_of(wish.question, terms, alike=wish.of_alike_rows(terms))
-    return Offer(
-        number=0,
-        question=wish.question.text,
-        tolerance=wish.tolerance,
-        grid=None,
-        worst_charge=0.0,
-        log_p=log_p,
-        claim=wish.claim,
-        guess=wish.guess,
-        profile=recorded_profile(profile, terms, wish.question),
-    )
+    return claim
 
 
 def _claim_of(offer: Offer) -> Claim:

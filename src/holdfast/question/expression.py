@@ -242,10 +242,14 @@ def subtrees(expression: Expression) -> Iterator[Expression]:
             pending.extend(reversed(node.args))
 
 
+_SHALLOW = 20  # levels that are gone down one inside the other
+
+
 def bottom_up(find: Callable[[Any], _T]) -> Callable[[Expression], _T]:
     """`find`, done for the parts of an expression before the whole and then remembered.
 
-    However deep the tree, what `find` asks of an operand is known when it asks.
+    However deep the tree, what `find` asks of an operand is known when it asks; in one that is not
+    deep it is found out when it asks.
     """
 
     @wraps(find)
@@ -255,6 +259,9 @@ def bottom_up(find: Callable[[Any], _T]) -> Callable[[Expression], _T]:
         if find in expression.known:
             already: _T = expression.known[find]
             return already
+        if expression.height <= _SHALLOW:
+            expression.known[find] = found = find(expression)
+            return found
         pending = [expression]
         while pending:
             node = pending[-1]
@@ -350,6 +357,15 @@ _Piece: TypeAlias = str | Expression  # text, or what is still to be written
 
 def text_of(expression: Expression) -> str:
     """The canonical text of a row expression."""
+    if not isinstance(expression, Operation):
+        return _leaf(expression)
+    if text_of not in expression.known:
+        expression.known[text_of] = _written_out(expression)
+    text: str = expression.known[text_of]
+    return text
+
+
+def _written_out(expression: Operation) -> str:
     pieces: list[str] = []
     pending: list[_Piece] = [expression]
     while pending:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, TypeAlias
@@ -458,7 +458,7 @@ class CallText:
     def filled(self, shape: Shape) -> CallText:
         """The form of a text, if this is that of its shape."""
         where = None if self.where is None else shape.filled(self.where)
-        return replace(self, arguments=tuple(map(shape.filled, self.arguments)), where=where)
+        return CallText(self.name, tuple(map(shape.filled, self.arguments)), where, self.by)
 
 
 def read_call(text: str) -> CallText:

@@ -265,6 +265,8 @@ def row_value(expression: Expression) -> RowValue:
     expression = _simplest(expression)
     if not column_names(expression):
         raise InvalidQuestion("The question uses no column, so its answer needs no data.")
+    if expression.kind is ValueKind.BOOLEAN:
+        return condition_row(expression)
     bounds = range_of(expression)
     if not bounds.finite:
         raise NotBounded(_how_to_bound(expression))
@@ -280,7 +282,7 @@ def row_value(expression: Expression) -> RowValue:
         low=bounds.low,
         high=bounds.high,
         text=text_of(expression),
-        is_condition=expression.kind is ValueKind.BOOLEAN,
+        is_condition=False,
     )
 
 

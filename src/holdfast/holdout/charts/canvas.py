@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import importlib
 import io
+import os
+from contextlib import suppress
 from functools import cache
+from importlib import metadata
 from pathlib import Path
+from string import Template
 from typing import Any
 
 from holdfast import require
 from holdfast.errors import InvalidArgument
+from holdfast.ledger.side_files import replace_whole
 
 __all__ = ["drawing_library", "new_axes", "require_file", "save", "shown_offline", "svg_of"]
 
@@ -19,14 +24,55 @@ _FORMATS = (".html", ".json", ".pdf", ".png", ".svg")
 def save(chart: Any, path: str | Path) -> Path:
     """Write a chart; the ending of the name says the format. No network is used."""
     target = require_file(path)
-    options: dict[str, Any] = {}
     match target.suffix.lower():
         case ".html":
-            options["inline"] = True
+            target.write_text(_page_of(chart), encoding="utf-8")
         case ".png":
-            options["scale_factor"] = 2
-    chart.save(str(target), **options)
+            chart.save(str(target), scale_factor=2)
+        case _:
+            chart.save(str(target))
     return target
+
+
+def _page_of(chart: Any) -> str:
+    """The chart as a page of its own, with all the scripts that it needs."""
+    drawing = chart.to_json(indent=None).replace("</", "<\\/")  # no text in it ends the script
+    return _PAGE.substitute(scripts=_scripts(), drawing=drawing)
+
+
+_PAGE = Template("""\
+<!DOCTYPE html>
+<html>
+<head>
+  <meta charset="UTF-8">
+  <script>$scripts</script>
+</head>
+<body>
+<div id="vis"></div>
+<script>vegaEmbed("#vis", $drawing, {"mode": "vega-lite"}).catch(console.error);</script>
+</body>
+</html>
+""")
+
+
+def _scripts() -> str:
+    """Vega's scripts in one piece, put together once for each version: that takes a second.
+
+    It is kept for the next chart (holdfast in XDG_CACHE_HOME, or in ~/.cache), if it can be.
+    """
+    import vl_convert
+
+    version, kept = metadata.version("vl-convert-python"), None
+    with suppress(OSError, RuntimeError):  # nobody's home, or no room
+        cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+        kept = cache / "holdfast" / f"vega-of-vl-convert-{version}.js"
+        return kept.read_text(encoding="utf-8")
+    scripts = str(vl_convert.javascript_bundle())  # type: ignore[call-arg]
+    with suppress(OSError):
+        if kept is not None:
+            kept.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            replace_whole(kept, scripts.encode())
+    return scripts
 
 
 def require_file(path: str | Path) -> Path:
