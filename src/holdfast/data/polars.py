@@ -376,12 +376,13 @@ class PolarsSample:
         return is_held and self._n <= _STREAMING_ROWS
 
     def _cleaned(self, column: str) -> pl.Expr:
-        """The column as row expressions see it; what a frame in memory holds is looked at once."""
+        """The column as row expressions see it; what is held in memory is looked at once."""
         dtype = self._dtypes[column]
-        if self._eager is None or dtype != pl.Float64:
+        frame = self._holding([column]) if self._eager is None else self._eager
+        if frame is None or dtype != pl.Float64:
             return cleaned(column, dtype)
         if column not in self._without_nan:
-            self._without_nan[column] = not self._eager.get_column(column).is_nan().any()
+            self._without_nan[column] = not frame.get_column(column).is_nan().any()
         return pl.col(column) if self._without_nan[column] else cleaned(column, dtype)
 
     def _collected(self, frame: pl.LazyFrame) -> list[int]:

@@ -45,6 +45,7 @@ from holdfast.statistics.derived import (
 )
 from holdfast.statistics.description import sure_half_width
 from holdfast.statistics.entry import Better, Bound, Call, TableCall
+from holdfast.statistics.labelled import GroupsOf
 from holdfast.statistics.player import is_whole
 from holdfast.statistics.statistic import Statistic
 from holdfast.theory.base.intervals import Interval
@@ -370,9 +371,10 @@ def answered_together(desk: Desk, calls: Sequence[Waiting]) -> list[Answer | Hol
     """What each call is told, or why not, in order. No two of them may have the same key."""
     answers: dict[int, Answer | HoldfastError] = {}
     ready: dict[int, _Ready] = {}
+    groups = knowing(desk, None)
     for place, call in enumerate(calls):
         try:
-            prepared = _ready(desk, call)
+            prepared = _ready(desk, call, groups)
             before = told_before(desk, [prepared.bound], [prepared.request])
         except HoldfastError as error:
             answers[place] = error
@@ -386,9 +388,8 @@ def answered_together(desk: Desk, calls: Sequence[Waiting]) -> list[Answer | Hol
     return [answers[place] for place in range(len(calls))]
 
 
-def _ready(desk: Desk, call: Waiting) -> _Ready:
+def _ready(desk: Desk, call: Waiting, groups: GroupsOf) -> _Ready:
     describe = call.guess.verb == "ask" and not call.terms.width.is_named
-    groups = knowing(desk, None)
     bound = bound_to(desk, call.question, groups, describe=describe, text=call.text)
     single = one_answer_of(bound)
     guess = call.guess
