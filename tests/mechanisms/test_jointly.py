@@ -14,46 +14,25 @@ from holdfast.data.sampling import m_dependent
 from holdfast.mechanisms.bounded_noise import BOUNDED
 from holdfast.mechanisms.leakage import Leakage, as_one_vector
 from holdfast.mechanisms.mechanism import Offer, Wish, charged
-from holdfast.mechanisms.noise import LAPLACE, NORMAL, Grid
+from holdfast.mechanisms.noise import LAPLACE, Grid
 from holdfast.mechanisms.terms import Account, Terms
 from holdfast.mechanisms.vector_release import joint_log_charge, shape_of
-from holdfast.question.columns import Schema
 from holdfast.question.declaring import sub_gaussian
-from holdfast.question.expression import ColumnType
-from holdfast.statistics.bind import Question, bind
-from holdfast.statistics.entry import Call, Table
+from holdfast.statistics.entry import Call
 from holdfast.statistics.statistic import Statistic
-from holdfast.statistics.vectors import coordinate
 from tests.mechanisms.fake import audited, independent, leaked
+from tests.mechanisms.vectors import (
+    BY_LAPLACE,
+    GAUSSIAN,
+    NAMES,
+    TERMS,
+    VALUES,
+    bins,
+    l1_vector,
+    read,
+    vector,
+)
 from tests.theory.coverage import too_many
-
-NAMES = tuple(f"x{place}" for place in range(100))
-TABLE = Table(Schema(dict.fromkeys(NAMES, ColumnType.FLOAT)))
-GAUSSIAN, BY_LAPLACE = Leakage("typical gaussian/1", NORMAL), Leakage("typical laplace/1", LAPLACE)
-
-VALUES = [TABLE.expression(name) for name in NAMES]
-
-
-def read(question: Question) -> Statistic:
-    found = bind(question, TABLE)
-    assert hasattr(found, "row")
-    return found  # type: ignore[return-value]
-
-
-@cache
-def vector(d: int) -> list[Statistic]:
-    return [read(coordinate(place, VALUES[:d], bound=1)) for place in range(1, d + 1)]
-
-
-@cache
-def l1_vector(d: int) -> list[Statistic]:
-    calls = (Call("coordinate_l1", (place, 1, *VALUES[:d])) for place in range(1, d + 1))
-    return [read(each) for each in calls]
-
-
-@cache
-def bins(d: int) -> list[Statistic]:
-    return [read(f"avg(x0 >= {place} and x0 < {place + 1})") for place in range(d)]
 
 
 def offers_of(
@@ -74,9 +53,6 @@ def apart(
     """What so many questions cost if each is released by itself."""
     spread = replace(terms, sampling=m_dependent(0))  # the same radius, and no vector
     return sum(offer.worst_charge for offer in offers_of(questions, spread, account, by))
-
-
-TERMS = independent(5_000, tolerance=0.1, questions=100)
 
 
 @pytest.mark.parametrize("by", [BOUNDED, GAUSSIAN], ids=lambda each: each.name)

@@ -22,7 +22,6 @@ from holdfast.errors import BudgetExhausted, InvalidArgument
 from holdfast.ledger.audit import audit
 from holdfast.ledger.store import Store
 from holdfast.ledger.transcript import Transcript
-from holdfast.mechanisms.catalogue import CATALOGUE, claiming
 from holdfast.mechanisms.claims import CHECKS, GATES, Claims
 from holdfast.mechanisms.mechanism import CONFIRMED, Mechanism, Symbol, Wish, about
 from holdfast.mechanisms.terms import Account, Terms
@@ -40,27 +39,8 @@ from tests.mechanisms.fake import (
     settled,
 )
 from tests.mechanisms.sessions import TABLE
-from tests.mechanisms.transferring import every_law, opened, wanted
+from tests.mechanisms.transferring import NATS, every_law, mixed, opened
 from tests.theory.coverage import too_many
-
-NATS = 10.0
-
-
-def mixed(
-    name: str,
-    rows: int = 5_000,
-    questions: int | None = 40,
-    beta: float = 0.05,
-    claims: Claims = CHECKS,
-    **options: Any,
-) -> tuple[Terms, Transfer, LimitedClaims]:
-    options = {"leakage_nats": NATS, **options}
-    tolerance = 0.3 if questions is None else None
-    terms, transfer = opened(name, rows, questions, tolerance, beta, **options)
-    recorded = CATALOGUE[name].plan(wanted(rows, questions, tolerance, beta), options)
-    checker = claiming({"name": name, "parameters": recorded.parameters}, terms, claims)
-    assert isinstance(checker, LimitedClaims)
-    return terms, transfer, checker
 
 
 def checked(nats: float) -> Account:

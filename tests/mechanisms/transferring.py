@@ -10,10 +10,12 @@ from typing import Any
 import pytest
 
 from holdfast.data.sampling import Independent
-from holdfast.mechanisms.catalogue import CATALOGUE
+from holdfast.mechanisms.catalogue import CATALOGUE, claiming
+from holdfast.mechanisms.claims import CHECKS, Claims
 from holdfast.mechanisms.terms import Terms
-from holdfast.mechanisms.transfer import Transfer
+from holdfast.mechanisms.transfer import LimitedClaims, Transfer
 
+NATS = 10.0  # set aside for claims
 NAMES = ["median noise", "gaussian"]
 every_law = pytest.mark.parametrize("name", NAMES)
 
@@ -39,3 +41,21 @@ def opened(
     mechanism = CATALOGUE[name].build(terms, parameters)
     assert isinstance(mechanism, Transfer)
     return terms, mechanism
+
+
+def mixed(
+    name: str,
+    rows: int = 5_000,
+    questions: int | None = 40,
+    beta: float = 0.05,
+    claims: Claims = CHECKS,
+    **options: Any,
+) -> tuple[Terms, Transfer, LimitedClaims]:
+    """The same with claims beside it."""
+    options = {"leakage_nats": NATS, **options}
+    tolerance = 0.3 if questions is None else None
+    terms, transfer = opened(name, rows, questions, tolerance, beta, **options)
+    recorded = CATALOGUE[name].plan(wanted(rows, questions, tolerance, beta), options)
+    checker = claiming({"name": name, "parameters": recorded.parameters}, terms, claims)
+    assert isinstance(checker, LimitedClaims)
+    return terms, transfer, checker
