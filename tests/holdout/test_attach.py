@@ -29,7 +29,7 @@ from holdfast.mechanisms.described import ground_of
 from holdfast.mechanisms.terms import Terms, profile_of
 from holdfast.question.expression import ColumnType
 from holdfast.statistics.bind import bind
-from holdfast.statistics.derived import is_single
+from holdfast.statistics.statistic import is_single
 from holdfast.theory.base.concentration import BinomialMean
 from tests.data.loading import database_of
 from tests.holdout.tables import copied

@@ -20,12 +20,12 @@ from holdfast.data.sql.duckdb import DuckDBSample
 from holdfast.errors import InvalidQuestion
 from holdfast.statistics.bind import bind
 from holdfast.statistics.call import histogram, mean
-from holdfast.statistics.derived import is_derived, is_single
+from holdfast.statistics.derived import is_derived
 from holdfast.statistics.labelled import labelled
 from holdfast.statistics.player import is_whole
 from holdfast.statistics.quantile import Quantile
 from holdfast.statistics.registry import STATISTICS
-from holdfast.statistics.statistic import measure
+from holdfast.statistics.statistic import is_single, measure
 from holdfast.statistics.whole import TableFunction, statistic
 from tests.data.engines import duckdb_connection
 from tests.data.loading import postgres_sample

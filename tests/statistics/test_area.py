@@ -12,7 +12,7 @@ from scipy import stats
 
 from holdfast.data.polars import PolarsSample
 from holdfast.data.sampling import MDependent
-from holdfast.statistics.description import columns_read, described
+from holdfast.statistics.description import described
 from holdfast.statistics.grid_rules import Gridded, auc_look
 from holdfast.statistics.rule import Evidence
 from holdfast.statistics.whole import Auc
@@ -62,4 +62,4 @@ def test_it_has_no_rule_where_classes_are_not_all_that_is_public(design: tuple[s
 
 def test_it_reads_the_score_as_well_as_the_label() -> None:
     ground = ground_on(PolarsSample(drawn(np.random.default_rng(2))))
-    assert set(columns_read(question_on(ground, TEXT))) == {"late", "score"}
+    assert set(question_on(ground, TEXT).columns) == {"late", "score"}

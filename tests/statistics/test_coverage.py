@@ -21,11 +21,11 @@ from holdfast.data.polars import PolarsSample
 from holdfast.data.sampling import Clustered, Independent, MDependent, Sampling, m_dependent
 from holdfast.question import GRID, ColumnType, Schema
 from holdfast.statistics.bind import bind
-from holdfast.statistics.derived import Derived, Estimate, is_derived, is_single
+from holdfast.statistics.derived import Derived, Estimate, is_derived
 from holdfast.statistics.entry import Table
 from holdfast.statistics.mean import GroupMean
 from holdfast.statistics.quantile import Quantile
-from holdfast.statistics.statistic import Statistic
+from holdfast.statistics.statistic import Statistic, is_single
 from holdfast.statistics.whole import Auc, statistic
 from holdfast.theory.base.intervals import Interval
 from tests.statistics.zoo import COMPLETE, KINDS, parts_of, public

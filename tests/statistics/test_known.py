@@ -19,10 +19,10 @@ from holdfast.question.build import where_equal
 from holdfast.question.expression import Expression
 from holdfast.question.row import RowValue, condition_row
 from holdfast.statistics.bind import bind
-from holdfast.statistics.derived import Estimate, Paired, batches, is_derived, is_single
+from holdfast.statistics.derived import Estimate, Paired, batches, is_derived
 from holdfast.statistics.entry import Table
 from holdfast.statistics.mean import KnownVariance, Mean, known_variance
-from holdfast.statistics.statistic import Statistic
+from holdfast.statistics.statistic import Statistic, is_single
 from holdfast.theory.base.intervals import Interval
 from tests.mechanisms.fake import (
     ARMS,

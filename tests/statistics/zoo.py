@@ -20,10 +20,10 @@ from holdfast.data.sample import Sample
 from holdfast.data.sampling import Independent
 from holdfast.question import ColumnType, Schema
 from holdfast.statistics.bind import bind
-from holdfast.statistics.derived import Estimate, is_derived, is_single
+from holdfast.statistics.derived import Estimate, is_derived
 from holdfast.statistics.entry import Bound, Table
 from holdfast.statistics.quantile import Quantile
-from holdfast.statistics.statistic import Statistic, measure
+from holdfast.statistics.statistic import Statistic, is_single, measure
 from holdfast.theory.base.intervals import Interval
 
 Row = Mapping[str, Any]

@@ -92,7 +92,7 @@ def _of_look(look: Recorded, transcript: Transcript) -> Iterator[str]:
         promised = kind_of(transcript.opening.mechanism["name"]).theorem
         yield from () if promised is None else (promised,)
     statistic = recorded_statistic(look.question, transcript.table)
-    alike = transcript.terms.alike_for(keyless=is_keyless(transcript, statistic))
+    alike = transcript.terms.alike_for(keyless=is_keyless(transcript, statistic.columns))
     if by_sign_test(statistic, look.claim, alike=alike):
         yield "sign_test_log_p"
         return

@@ -145,7 +145,7 @@ def introduction(holdout: Holdout, data: str, declared: Mapping[str, Any]) -> st
             "with the question); a condition, such as x > 0, does not."
         )
     fixed = holdout.opening.terms.design
-    if fixed:
+    if fixed.columns:
         lines.append(
             f"Public by design: {', '.join(fixed.columns)}, with the number of rows of each "
             f"of {len(fixed.cells):,} combinations."

@@ -70,10 +70,6 @@ class Design:
     squares: tuple[int, ...]
     straddling: bool
 
-    def __bool__(self) -> bool:
-        """Whether any column is public."""
-        return bool(self.columns)
-
     def covers(self, condition: Expression) -> bool:
         """Whether the condition is about design columns alone."""
         return set(column_names(condition)) <= set(self.columns)

@@ -61,6 +61,7 @@ __all__ = [
     "measured",
     "planned_sampling",
     "polynomial_tail",
+    "profile_of_rows",
     "sampling_from_dict",
     "sampling_of",
     "sampling_to_dict",
@@ -327,6 +328,12 @@ class Declared:
 
 
 Sampling = Independent | Clustered | MDependent | DependencyGraph | MarkovChain | Declared
+
+
+@lru_cache(maxsize=256)  # it is the same for all questions of a ledger
+def profile_of_rows(sampling: Sampling, rows: int) -> Concentration:
+    """The concentration of a mean of so many rows."""
+    return sampling.profile(rows)
 
 
 def clustered(

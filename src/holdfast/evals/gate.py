@@ -346,7 +346,7 @@ class EvalGate:
         """Whether an answer is about the population that the items are drawn from."""
         terms, looks = self.holdout.opening.terms, answer.parts or (answer.recorded,)
         if not terms.independent:
-            return not (terms.public or terms.design)
+            return not (terms.public or terms.design.columns)
         return all(look.alike for look in looks)
 
     @property

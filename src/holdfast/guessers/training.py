@@ -25,7 +25,7 @@ from holdfast.holdout.guess import averages
 from holdfast.mechanisms.mechanism import Claim
 from holdfast.mechanisms.noise import NORMAL, Noise
 from holdfast.statistics.entry import Better
-from holdfast.statistics.statistic import Statistic, columns_of
+from holdfast.statistics.statistic import Statistic
 from holdfast.theory.transfer.gaussian_noise import gaussian_half_width
 
 __all__ = ["LastBest", "NoisyTraining", "TrainingMean"]
@@ -112,7 +112,7 @@ class NoisyTraining:
 def _covers(grounds: Grounds, statistic: Statistic) -> bool:
     """Everything, but for columns attached to the holdout that training rows do not have."""
     own = {*grounds.table.schema.types, *_training_rows("training", grounds).types}
-    return own.issuperset(columns_of(statistic))
+    return own.issuperset(statistic.columns)
 
 
 def _training_rows(name: str, grounds: Grounds) -> Sample:

@@ -33,21 +33,12 @@ from holdfast.holdout.request import (
 from holdfast.ledger.entries import Request
 from holdfast.mechanisms.mechanism import CONFIRMED, Mechanism, Offer, Wish, in_unit
 from holdfast.statistics.bind import Question
-from holdfast.statistics.derived import (
-    Derived,
-    Estimate,
-    Subquestion,
-    batches,
-    is_derived,
-    is_single,
-    is_unbounded,
-    staged,
-)
+from holdfast.statistics.derived import Derived, Estimate, Subquestion, batches, is_derived, staged
 from holdfast.statistics.description import sure_half_width
 from holdfast.statistics.entry import Better, Bound, Call, TableCall
 from holdfast.statistics.labelled import GroupsOf
 from holdfast.statistics.player import is_whole
-from holdfast.statistics.statistic import Statistic
+from holdfast.statistics.statistic import Statistic, is_single, is_unbounded
 from holdfast.theory.base.intervals import Interval
 
 __all__ = [
@@ -112,10 +103,10 @@ def is_silent(
     desk: Desk, question: Bound, number: float | None, guess: Guess, tolerance: float | None
 ) -> bool:
     """Whether it would say nothing, whatever the answers to come; `number` is guessed of it."""
-    if not is_derived(question) or has_description(question):
-        return False  # what a rule tells is told with the answer
-    if is_unbounded(question):
-        return False  # without a range every answer says something
+    if is_single(question) or has_description(question):
+        return False  # what one symbol or a rule tells is told with the answer
+    if not is_derived(question) or is_unbounded(question):
+        return False  # a search, and whatever has no range, says something with every answer
     if not desk.transcript.terms.promises:
         return False  # baselines promise nothing, and show what they find
     parts = [part for stage in batches(question, numbers=number is not None) for part in stage]

@@ -40,6 +40,7 @@ from holdfast.holdout.desk import Desk
 from holdfast.ledger.attachments import AttachedColumn, Promotion
 from holdfast.ledger.chain import now
 from holdfast.ledger.secret import keyed_print
+from holdfast.ledger.transcript import is_keyless
 from holdfast.question.bounds import Range
 from holdfast.question.columns import no_column
 from holdfast.question.declaring import bounds_pair
@@ -159,10 +160,9 @@ def _attach_function(
     desk.refresh()
     function, order = asked.named(name), desk.protected.order
     bind_function(function, desk.table.schema)
-    rows = partial(desk.protected.needed, desk.transcript.attached.among(function.columns))
+    rows = partial(desk.protected.needed, desk.transcript.attached_among(function.columns))
     rows()  # columns that it reads, and that are not there, are named before there is an entry
-    key, attached = desk.transcript.terms.key, desk.transcript.attached
-    keyless = attached.keyless(key, function.columns)
+    keyless = is_keyless(desk.transcript, function.columns)
     new = _new_computed(name, asked.digest, asked.bounds, asked_by, keyless=keyless)
     return _attach_computed(desk, new, lambda: computed_values(rows(), order, function, asked.type))
 

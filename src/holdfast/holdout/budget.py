@@ -26,10 +26,10 @@ from holdfast.mechanisms.mechanism import Checker, Mechanism
 from holdfast.mechanisms.terms import Account, PartStages, Terms, part_of_record, recorded_profile
 from holdfast.question.columns import Schema
 from holdfast.question.expression import Column
-from holdfast.statistics.derived import batches, is_unbounded
+from holdfast.statistics.derived import Stages, batches, is_derived
 from holdfast.statistics.entry import Bound
 from holdfast.statistics.quantile import Quantile
-from holdfast.statistics.statistic import ConcentratedMean, Statistic
+from holdfast.statistics.statistic import ConcentratedMean, Statistic, is_single, is_unbounded
 from holdfast.statistics.vectors import WholeVector
 from holdfast.theory.direct.paired import detectable_gain
 from holdfast.theory.leakage.gates import gate_gain
@@ -53,12 +53,20 @@ __all__ = [
     "part_stages",
     "question_kind",
     "scaled_kinds",
+    "stages_to_ask",
 ]
 
 # The records of the parts, stage by stage; None is a mean of all rows. That of a vector has the
 # number and the norm of its coordinates, and the record of each.
 QuestionKind: TypeAlias = Sequence[Sequence[Mapping[str, Any] | None]]
 MEAN: QuestionKind = [[None]]
+
+
+def stages_to_ask(question: Bound, *, once: bool) -> Stages:
+    """The parts of a question in the order in which they are asked; of a search none is known."""
+    if is_single(question):
+        return ((question,),)
+    return batches(question, numbers=False, once=once) if is_derived(question) else ()
 
 
 def question_kind(
@@ -76,7 +84,7 @@ def question_kind(
     if isinstance(question, Quantile):
         threshold = question.threshold(question.low)  # of rows with a value, where some have none
         return [*question_kind(threshold, terms, answered, once=once)] * question.longest
-    stages = batches(question, numbers=False, once=once)
+    stages = stages_to_ask(question, once=once)
     new = [[part for part in stage if part.text not in answered] for stage in stages]
     pending = [stage for stage in new if stage] or stages
     kind = [[_record(part, terms) for part in stage] for stage in pending]
@@ -450,7 +458,7 @@ def budget_of(transcript: Transcript, account: Account | None = None) -> Budget:
         transcript.mechanism,
         transcript.checker,
         transcript.opening.mechanism.get("why"),
-        tuple(transcript.dictionaries.searches),
+        transcript.dictionaries.searches,
         declared_kinds(transcript.opening),
     )
 

@@ -49,7 +49,7 @@ from holdfast.holdout.batch import (
 )
 from holdfast.holdout.budget import Budget, LastBudget
 from holdfast.holdout.guess import other_rows
-from holdfast.ledger.attachments import AttachedColumn, Attachments, ValuesKept
+from holdfast.ledger.attachments import AttachedColumn, Attachments, ValuesKept, nonce_of
 from holdfast.ledger.chain import chained, now
 from holdfast.ledger.column_files import ColumnStore, submitted_file
 from holdfast.ledger.dictionaries import Dictionaries, offered_again
@@ -77,7 +77,6 @@ from holdfast.mechanisms.described import ground_of
 from holdfast.mechanisms.mechanism import Answered, Mechanism, Offer, Wish, answer, charged
 from holdfast.mechanisms.terms import Account
 from holdfast.statistics.bind import read_again, require_written
-from holdfast.statistics.description import columns_read
 from holdfast.statistics.entry import Bound, Table
 from holdfast.statistics.statistic import Statistic
 
@@ -577,13 +576,15 @@ class Desk:
 
     def attached_of(self, questions: Iterable[Statistic]) -> list[AttachedColumn]:
         """The attached columns that some questions are about."""
-        return self.transcript.attached.among([c for each in questions for c in columns_read(each)])
+        columns = (name for each in questions for name in each.columns)
+        return self.transcript.attached_among(columns)
 
     def _nonce(self, question: Statistic) -> str | None:
         """What the text does not say of a question, and its noise must depend on."""
         if is_by_name(question):
             return secrets.token_hex(16)
-        return self.transcript.attached.nonce_of(columns_read(question))
+        attached = self.attached_of([question])
+        return nonce_of(attached) if attached else None
 
     def _write_settled(
         self, pending: Pending, answered: Answered, conclude: Concluding | None

@@ -28,9 +28,8 @@ from holdfast.mechanisms.catalogue import kind_of
 from holdfast.mechanisms.mechanism import Offer, Wish
 from holdfast.mechanisms.reveal import REVEAL, Reveal, levels_of, revealing, to_be_revealed
 from holdfast.statistics.bind import Question, parts_of, require_written
-from holdfast.statistics.derived import is_single
 from holdfast.statistics.description import DescribedQuestion, sure_half_width
-from holdfast.statistics.statistic import Statistic
+from holdfast.statistics.statistic import Statistic, is_single
 from holdfast.wording import plural
 
 __all__ = [

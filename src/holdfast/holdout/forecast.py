@@ -25,9 +25,9 @@ from holdfast.ledger.entries import Recorded, Request
 from holdfast.mechanisms.claims import CHECKS
 from holdfast.mechanisms.forecast_gates import FORECAST_GATES, Untried
 from holdfast.mechanisms.mechanism import ForecastGrounds, LikelyWidth
-from holdfast.statistics.derived import Paired, Subquestion, is_single
+from holdfast.statistics.derived import Paired, Subquestion
 from holdfast.statistics.entry import Bound
-from holdfast.statistics.statistic import Statistic
+from holdfast.statistics.statistic import Statistic, is_single
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.leakage.forecasts import DevResult
 from holdfast.wording import plural

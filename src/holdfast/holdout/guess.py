@@ -14,7 +14,7 @@ from holdfast.ledger.opening import Opening, is_protected
 from holdfast.question.row import GRID, RowValue, row_value
 from holdfast.statistics.entry import Table
 from holdfast.statistics.mean import GroupMean
-from holdfast.statistics.statistic import Statistic, columns_of
+from holdfast.statistics.statistic import Statistic
 
 __all__ = [
     "averages",
@@ -71,7 +71,7 @@ def averages(training: Sample, statistics: Sequence[Statistic], table: Table) ->
     """The statistics' values on other rows, as fractions of the range."""
     rows = [row for statistic in statistics for row in _rows(statistic)]
     columns = {column for row in rows for column in row.columns}
-    columns.update(column for statistic in statistics for column in columns_of(statistic))
+    columns.update(column for statistic in statistics for column in statistic.columns)
     _require_columns(training, columns, table)
     totals = iter(training.sums(rows) if rows else [])
     return [_value(training, statistic, totals) for statistic in statistics]

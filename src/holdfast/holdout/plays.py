@@ -39,18 +39,13 @@ from holdfast.question.expression import ColumnType
 from holdfast.statistics.bind import (
     short_name,
 )
-from holdfast.statistics.derived import (
-    Joined,
-    Play,
-    Subquestion,
-    is_single,
-)
+from holdfast.statistics.derived import Joined, Play, Subquestion
 from holdfast.statistics.description import (
     Prior,
 )
 from holdfast.statistics.entry import Bound
 from holdfast.statistics.player import Due, Plays
-from holdfast.statistics.statistic import Statistic
+from holdfast.statistics.statistic import Statistic, is_single
 from holdfast.theory.base.implied import open_sides
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.safeside import float_above, float_below

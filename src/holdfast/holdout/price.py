@@ -10,27 +10,20 @@ from typing import Any
 
 from holdfast.errors import BudgetExhausted, Refused, Shortfall
 from holdfast.holdout.batch import by_mechanism, event_of, has_description, is_described
-from holdfast.holdout.budget import Budget, question_kind
+from holdfast.holdout.budget import Budget, question_kind, stages_to_ask
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.plays import implied_claim, plays_to_run, wish_of
 from holdfast.holdout.request import ClaimGrounds, Guess, claim_grounds
 from holdfast.mechanisms.mechanism import Mechanism, Offer, Release, Status, Wish, charged, in_unit
 from holdfast.mechanisms.terms import Account
 from holdfast.statistics.bind import short_name
-from holdfast.statistics.derived import (
-    Estimate,
-    Stages,
-    Subquestion,
-    batches,
-    is_single,
-    is_unbounded,
-)
+from holdfast.statistics.derived import Estimate, Subquestion
 from holdfast.statistics.description import sure_half_width
 from holdfast.statistics.entry import Bound
 from holdfast.statistics.labelled import Labelled
 from holdfast.statistics.player import Due, played
 from holdfast.statistics.quantile import Quantile
-from holdfast.statistics.statistic import Statistic
+from holdfast.statistics.statistic import Statistic, is_single, is_unbounded
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.safeside import largest_integer
 from holdfast.wording import plural
@@ -414,15 +407,12 @@ def _left_for(
     """What is left for more like these questions."""
     terms, once = desk.transcript.terms, desk.once
     undescribed = [each for each in questions if not has_description(each)]
-    parts = [part for each in undescribed for stage in _stages(each, once) for part in stage]
+    stages = [stage for each in undescribed for stage in stages_to_ask(each, once=once)]
+    parts = [part for stage in stages for part in stage]
     answered = {part.text for part in parts if desk.stored(_asked(desk, part, tolerance))}
     return desk.budget().for_more_of(
         [question_kind(each, terms, answered, once=once, vector=vector) for each in undescribed]
     )
-
-
-def _stages(question: Bound, once: bool) -> Stages:
-    return () if isinstance(question, Quantile) else batches(question, numbers=False, once=once)
 
 
 def _asked(desk: Desk, part: Statistic, tolerance: float | None) -> Wish:

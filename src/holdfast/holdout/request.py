@@ -29,15 +29,7 @@ from holdfast.question.columns import Schema
 from holdfast.question.expression import Column, ColumnType
 from holdfast.question.parse import reads_alike
 from holdfast.statistics.bind import Question, bind, read_question, require_likely_values
-from holdfast.statistics.derived import (
-    Difference,
-    Paired,
-    Play,
-    Subquestion,
-    Total,
-    is_single,
-    own_unit,
-)
+from holdfast.statistics.derived import Difference, Paired, Play, Subquestion, Total
 from holdfast.statistics.description import (
     DescribedParts,
     DescribedQuestion,
@@ -52,7 +44,7 @@ from holdfast.statistics.labelled import (
 )
 from holdfast.statistics.player import Side, Verb, play_of
 from holdfast.statistics.scores import BalancedAccuracy
-from holdfast.statistics.statistic import Statistic
+from holdfast.statistics.statistic import Statistic, is_single, own_unit
 from holdfast.theory.base.safeside import float_below
 from holdfast.theory.leakage.gates import gate_shows
 

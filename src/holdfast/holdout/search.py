@@ -42,7 +42,7 @@ from holdfast.ledger.dictionaries import (
     stake_in,
 )
 from holdfast.ledger.entries import Recorded
-from holdfast.ledger.transcript import informed
+from holdfast.ledger.transcript import informed, is_keyless
 from holdfast.mechanisms.catalogue import kind_of
 from holdfast.mechanisms.mechanism import Wish
 from holdfast.mechanisms.winner import CvScores
@@ -592,8 +592,7 @@ class Search:
         type_, bounds, keyless = type_within(self._dictionary.bounds), None, True
         if isinstance(values, Computed):
             type_, bounds = values.type, values.bounds
-            key, attached = desk.transcript.terms.key, desk.transcript.attached
-            keyless = attached.keyless(key, values.columns)
+            keyless = is_keyless(desk.transcript, values.columns)
         elif how.digest is None:
             column = column_values(values, desk.protected.order, fields, missing=how.missing)
             type_, keyless = column.type, False

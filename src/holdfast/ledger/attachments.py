@@ -11,7 +11,7 @@ nothing was asked.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Any, Literal, TypeAlias, get_args
@@ -33,6 +33,7 @@ __all__ = [
     "Promotion",
     "TurnedAway",
     "ValuesKept",
+    "nonce_of",
 ]
 
 _BOARD, _TURNED_AWAY = "board/1", "turned_away/1"
@@ -274,10 +275,12 @@ class Promotion:
 class Attachments:
     """Attached columns so far, by name and in order, and which were promoted.
 
-    `board` is what is said of them as submissions to a leaderboard.
+    `made_for_keys` are those whose values were chosen for single keys: rows that are alike do not
+    stay so given one of them. `board` is what is said of them as submissions to a leaderboard.
     """
 
     columns: Mapping[str, AttachedColumn] = field(default_factory=dict)
+    made_for_keys: frozenset[str] = frozenset()
     promotions: tuple[Promotion, ...] = ()
     board: BoardRecord = field(default_factory=BoardRecord)
     # There may be thousands: by their names without capitals, and the first ones by who they are.
@@ -333,6 +336,7 @@ class Attachments:
         return replace(
             self,
             columns={**self.columns, column.name: column},
+            made_for_keys=self.made_for_keys.union(() if column.keyless else (column.name,)),
             _names={**self._names, column.name.casefold(): column.name},
             _firsts={column.identity: column.name, **self._firsts},
         )
@@ -372,30 +376,19 @@ class Attachments:
             {each.name: each.column for each in self if each.is_alias},
         )
 
-    def among(self, columns: Iterable[str]) -> list[AttachedColumn]:
-        """Attached columns among these."""
-        return [self.columns[name] for name in sorted(set(columns)) if name in self.columns]
 
-    def keyless(self, key: str | None, columns: Collection[str]) -> bool:
-        """Whether none of the columns has values that were made for single keys, nor is the key.
+def nonce_of(attached: Sequence[AttachedColumn]) -> str:
+    """Nonce of a question's noise: what it must depend on of these columns, beside its text.
 
-        This is what decides, for every question and verb, whether rows that are alike stay so.
-        """
-        return key not in columns and all(each.keyless for each in self.among(columns))
-
-    def nonce_of(self, columns: Iterable[str]) -> str | None:
-        """Nonce of a question's noise: what it must depend on of these columns, beside its text.
-
-        The name of a column says nothing of its values: in another copy of the ledger it may be
-        that of others, and a question about them must not have the same noise. What was submitted
-        is told by its digest. What was computed is told by nothing that may be public: every entry
-        has a nonce of its own, so that noise never tells whether two columns hold the same.
-        """
-        attached = self.among(columns)
-        if any(each.is_computed for each in attached):
-            return secrets.token_hex(16)
-        prints = {each.name: each.digest for each in attached}
-        return sha256(canonical(prints).encode()).hexdigest() if prints else None
+    The name of a column says nothing of its values: in another copy of the ledger it may be that of
+    others, and a question about them must not have the same noise. What was submitted is told by
+    its digest. What was computed is told by nothing that may be public: every entry has a nonce of
+    its own, so that noise never tells whether two columns hold the same.
+    """
+    if any(each.is_computed for each in attached):
+        return secrets.token_hex(16)
+    prints = {each.name: each.digest for each in attached}
+    return sha256(canonical(prints).encode()).hexdigest()
 
 
 def _plain(facts: Any) -> dict[str, Any]:

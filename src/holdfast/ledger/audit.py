@@ -44,12 +44,11 @@ from holdfast.mechanisms.mechanism import CLOSE, ForecastGrounds, Offer, Wish, a
 from holdfast.mechanisms.reveal import REVEAL
 from holdfast.mechanisms.terms import Terms
 from holdfast.statistics.bind import asked_again, recorded_statistic
-from holdfast.statistics.derived import is_single
-from holdfast.statistics.description import columns_read, described_answer
+from holdfast.statistics.description import described_answer
 from holdfast.statistics.entry import Bound, Table
 from holdfast.statistics.mean import known_variance
 from holdfast.statistics.rule import Ground
-from holdfast.statistics.statistic import Statistic
+from holdfast.statistics.statistic import Statistic, is_single
 from holdfast.wording import plural
 
 __all__ = ["Audited", "Copied", "Finding", "Retraced", "audit", "difference_of", "retrace"]
@@ -398,7 +397,7 @@ def _width_fault(terms: Terms, reserved: Asked) -> str | None:
 def _question_fault(transcript: Transcript, reserved: Asked, statistic: Statistic) -> str | None:
     """Whether range and known variance are those of the question's own text."""
     offer = reserved.offer
-    if not all(each.ready for each in transcript.attached.among(columns_read(statistic))):
+    if not all(each.ready for each in transcript.attached_among(statistic.columns)):
         return "it is about a column that had no values"
     own = reserved.is_part or _is_in_range(reserved.request, statistic)
     if not own or (reserved.low, reserved.high, reserved.unbounded) != stated_range(statistic):

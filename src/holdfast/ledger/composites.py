@@ -17,11 +17,11 @@ from holdfast.ledger.entries import Recorded, Request
 from holdfast.mechanisms.described import release_of
 from holdfast.mechanisms.mechanism import interval_told, lies_in, open_ended, value_told
 from holdfast.mechanisms.terms import Terms
-from holdfast.statistics.derived import Difference, Estimate, Joined, Subquestion, own_unit
+from holdfast.statistics.derived import Difference, Estimate, Joined, Subquestion
 from holdfast.statistics.description import DescribedQuestion, share_symbols
 from holdfast.statistics.entry import Bound
 from holdfast.statistics.player import Due, Verb, is_whole, play_of, played
-from holdfast.statistics.statistic import Statistic
+from holdfast.statistics.statistic import Statistic, own_unit
 from holdfast.theory.base.implied import verdict_implied
 from holdfast.theory.base.intervals import Interval
 

@@ -43,7 +43,6 @@ from holdfast.statistics.description import (
     Bits,
     DescribedQuestion,
     Prior,
-    columns_read,
     described,
     described_again,
 )
@@ -278,9 +277,24 @@ class Dictionary:
 
 @dataclass(frozen=True, slots=True)
 class Dictionaries:
-    """Dictionaries opened so far, by name and in order."""
+    """Dictionaries opened so far, by name and in order.
+
+    `searches` are those that have members, `declarations` what was declared after answers, and
+    `mechanisms` what answers their questions.
+    """
 
     named: Mapping[str, Dictionary] = field(default_factory=dict)
+    searches: tuple[Dictionary, ...] = field(init=False, compare=False)
+    declarations: tuple[Dictionary, ...] = field(init=False, compare=False)
+    mechanisms: tuple[Mechanism, ...] = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        every = self.named.values()
+        searches = tuple(each for each in every if not each.is_last and not each.is_declared)
+        object.__setattr__(self, "searches", searches)
+        declarations = tuple(each for each in every if each.is_declared)
+        object.__setattr__(self, "declarations", declarations)
+        object.__setattr__(self, "mechanisms", tuple(each.mechanism for each in every))
 
     def __iter__(self) -> Iterator[Dictionary]:
         return iter(self.named.values())
@@ -295,25 +309,10 @@ class Dictionaries:
         """Plain values, for a checkpoint."""
         return [each.body() for each in self]
 
-    @property
-    def searches(self) -> list[Dictionary]:
-        """Searches: the dictionaries that have members."""
-        return [each for each in self if not each.is_last and not each.is_declared]
-
-    @property
-    def declarations(self) -> list[Dictionary]:
-        """What was declared after answers, in order."""
-        return [each for each in self if each.is_declared]
-
     def declared(self, schema: Schema) -> Schema:
         """The schema of the opening with all that was declared since."""
         last = self.declarations[-1:]
         return schema_with(schema, last[0].added) if last else schema
-
-    @property
-    def mechanisms(self) -> list[Mechanism]:
-        """Mechanisms that answer their questions."""
-        return [each.mechanism for each in self]
 
     def of(self, mechanism: str) -> Dictionary | None:
         """The one whose questions this mechanism answers."""
@@ -384,7 +383,7 @@ def late_question(
         raise InvalidQuestion(f"In {dictionary.name!r}, {error}") from None
     if question_of_rule is None:
         raise InvalidQuestion(f"{bound.text} has no exact interval {_why_none(ground)}")
-    if member is not None and attached[member].column not in columns_read(question_of_rule):
+    if member is not None and attached[member].column not in question_of_rule.columns:
         raise InvalidQuestion(
             f"{bound.text} is about no column of {dictionary.name!r}; name it in the question, as "
             f"in avg({dictionary.name} = label), or ask the holdout."
@@ -537,8 +536,9 @@ def _ground(
     member: str | None,
 ) -> Ground:
     """Ground of a dictionary's rules: its own level, and what may be made for single keys."""
-    terms, columns, every = opening.terms, lengths.own.schema.types, Attachments(attached)
-    keyed = {name for name in columns if not every.keyless(terms.key, [name])}
+    terms, columns = opening.terms, lengths.own.schema.types
+    made_for_keys = {name for name, column in attached.items() if not column.keyless}
+    keyed = columns.keys() & {terms.key, *made_for_keys}
     if member is not None and not dictionary.computed:
         keyed.add(attached[member].column)
     return Ground(

@@ -44,7 +44,7 @@ from holdfast.ledger.subjects import (
     statistic_of,
     value_about,
 )
-from holdfast.ledger.transcript import Transcript
+from holdfast.ledger.transcript import Transcript, is_keyless
 from holdfast.mechanisms.mechanism import CLOSE
 from holdfast.question import build
 from holdfast.question.expression import Expression, Op, text_of
@@ -274,18 +274,22 @@ class Implications:
     ground: Ground | None
     table: Callable[[], Table]  # with the columns that were attached so far
     keyed: Callable[[frozenset[str]], bool] = field(default=lambda _: False)
+    _has_other_truths: bool = field(init=False)
     _described: dict[str, DescribedQuestion | None] = field(default_factory=dict)
     _events: dict[str, str | None] = field(default_factory=dict)
     _read: dict[str, Bound | None] = field(default_factory=dict)
     _values: dict[str, ValueAbout | None] = field(default_factory=dict)  # of looks, as read again
     _above: dict[str, tuple[Sequence[Recorded], SharesAbove]] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        self._has_other_truths = self.ground is not None and self.ground.has_other_truths
+
     @classmethod
     def within(cls, transcript: Transcript, ground: Ground | None) -> Implications:
         """What follows in a ledger."""
 
         def keyed(columns: frozenset[str]) -> bool:
-            return not transcript.attached.keyless(transcript.terms.key, columns)
+            return not is_keyless(transcript, columns)
 
         return cls(ground, lambda: transcript.table, keyed)
 
@@ -297,8 +301,7 @@ class Implications:
         Only if it is `chained` are all looks read, for differences that follow from others.
         """
         question = statistic_of(question)
-        several = self.ground is not None and self.ground.has_other_truths
-        form = self._with_rule(question.text) if several else None
+        form = self._with_rule(question.text) if self._has_other_truths else None
         if form is not None and truth_of(form.rule) is not None:
             return None  # of these rows: what is known of the population is about something else
         sources = [self._part(question, released)]

@@ -8,7 +8,7 @@ looked up when its question is asked again, and all of them are read when all ar
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,7 +16,7 @@ from itertools import count as counting
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from holdfast.errors import LedgerTampered
-from holdfast.ledger.attachments import ATTACHING, Attachments
+from holdfast.ledger.attachments import ATTACHING, AttachedColumn, Attachments
 from holdfast.ledger.chain import GENESIS, RESTORE, Row, canonical, verify
 from holdfast.ledger.checkpoint import (
     EVENT,
@@ -51,10 +51,8 @@ from holdfast.mechanisms.forecast_gates import FORECAST_GATES, UNTRIED, Untried
 from holdfast.mechanisms.graded_gates import GRADED_GATES
 from holdfast.mechanisms.mechanism import Answered, Checker, Mechanism, Symbol, Wish, alike
 from holdfast.mechanisms.terms import Account, Terms
-from holdfast.statistics.description import columns_read
 from holdfast.statistics.entry import Table
 from holdfast.statistics.mean import known_variance
-from holdfast.statistics.statistic import Statistic
 from holdfast.theory.leakage.nats import LeakageAccount
 
 __all__ = [
@@ -463,6 +461,11 @@ class Transcript:
         schema = self.dictionaries.declared(table.schema)
         return Table(self.attached.beside(schema), table.design)
 
+    def attached_among(self, columns: Iterable[str]) -> list[AttachedColumn]:
+        """Attached columns among these, in the order of their names."""
+        attached = self.attached.columns
+        return [attached[name] for name in sorted(set(columns)) if name in attached]
+
     @property
     def mechanisms(self) -> Mapping[str, Mechanism]:
         """Mechanisms that may have written to this ledger, by the names it calls them."""
@@ -657,10 +660,14 @@ def informed(transcript: Transcript, wish: Wish) -> Wish:
     return replace(
         wish,
         variance=known_variance(wish.question, transcript.by_question),
-        keyless=is_keyless(transcript, wish.question),
+        keyless=is_keyless(transcript, wish.question.columns),
     )
 
 
-def is_keyless(transcript: Transcript, question: Statistic) -> bool:
-    """Whether a question reads nothing that was made for single keys."""
-    return transcript.attached.keyless(transcript.terms.key, columns_read(question))
+def is_keyless(transcript: Transcript, columns: Collection[str]) -> bool:
+    """Whether none of the columns has values that were made for single keys, nor is the key.
+
+    This is what decides, for every question and verb, whether rows that are alike stay so.
+    """
+    made_for_keys = transcript.attached.made_for_keys
+    return transcript.terms.key not in columns and made_for_keys.isdisjoint(columns)

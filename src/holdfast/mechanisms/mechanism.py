@@ -14,12 +14,11 @@ from typing import Any, Literal, NamedTuple, Protocol
 from holdfast.data.sample import Sample
 from holdfast.mechanisms.noise import Grid, Noise
 from holdfast.mechanisms.terms import Account, PartStages, Terms
-from holdfast.statistics.derived import is_unbounded
 from holdfast.statistics.entry import Bound
 from holdfast.statistics.grid_rules import LogGridded
 from holdfast.statistics.mean import KnownVariance
 from holdfast.statistics.rule import Rule
-from holdfast.statistics.statistic import Statistic
+from holdfast.statistics.statistic import Statistic, is_unbounded
 from holdfast.theory.base.concentration import Concentration
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.safeside import float_above, float_below

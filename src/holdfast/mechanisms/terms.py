@@ -21,6 +21,7 @@ from holdfast.data.sampling import (
     Clustered,
     Independent,
     Sampling,
+    profile_of_rows,
     sampling_from_dict,
     sampling_to_dict,
 )
@@ -235,7 +236,7 @@ class Terms:
     @property
     def concentration(self) -> Concentration:
         """Concentration of a mean of all rows."""
-        return self.sampling.profile(self.rows)
+        return profile_of_rows(self.sampling, self.rows)
 
     def level_for_later(self, log_level: float) -> float:
         """ln of a level for what is chosen after opening, where the number of rows was drawn.
@@ -257,7 +258,8 @@ class Terms:
         if self.public:
             parts.append(f"for these items: given {', '.join(self.public)} as they are")
         if self.key is not None:
-            parts.append(_assumed_of_key(self.key, alone=not self.public and not self.design))
+            alone = not (self.public or self.design.columns)
+            parts.append(_assumed_of_key(self.key, alone=alone))
         if self.randomised is not None:
             parts.append(str(self.randomised))
         if self.assumes is not None:
@@ -281,7 +283,7 @@ class Terms:
     def alike_for(self, *, keyless: bool) -> bool:
         """Whether they are, for a question that reads nothing made for single keys, or one that
         may: given its key, a row with a value that was chosen for it is like no other."""
-        one_population = self.independent and not self.design and not self.public
+        one_population = self.independent and not (self.public or self.design.columns)
         return one_population and (keyless or self.key is None)
 
     @property

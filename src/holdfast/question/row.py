@@ -231,18 +231,16 @@ class RowValue:
     is_condition: bool
     # The rows that have a value: others are left out. A Python function counts every row.
     known: Expression = field(init=False, repr=False, compare=False)
+    columns: tuple[str, ...] = field(init=False, repr=False, compare=False)  # those it reads
 
     def __post_init__(self) -> None:
         source = self.source
-        all_known = known(source) if isinstance(source, Expression) else build.TRUE
+        if isinstance(source, Expression):
+            all_known, columns = known(source), column_names(source)
+        else:
+            all_known, columns = build.TRUE, source.columns
         object.__setattr__(self, "known", all_known)
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The columns it reads."""
-        if isinstance(self.source, Expression):
-            return column_names(self.source)
-        return self.source.columns
+        object.__setattr__(self, "columns", columns)
 
     @property
     def missing(self) -> float:

@@ -10,15 +10,21 @@ import math
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Decimal
-from typing import ClassVar, Protocol, TypeAlias, TypeGuard, TypeVar, cast
+from typing import ClassVar, Protocol, TypeAlias, TypeGuard, TypeVar
 
-from holdfast import require
 from holdfast.errors import InvalidQuestion
 from holdfast.question import build
 from holdfast.question.expression import Expression, Op, text_of
 from holdfast.question.row import RowValue, may_be_missing, row_value
 from holdfast.statistics.mean import Average, Mean, expression_of
-from holdfast.statistics.statistic import ConcentratedGroupMean, ConcentratedMean, Statistic
+from holdfast.statistics.statistic import (
+    ConcentratedGroupMean,
+    ConcentratedMean,
+    Statistic,
+    fraction,
+    is_unbounded,
+    own_unit,
+)
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.propagation import (
     conditional_mean_interval,
@@ -42,20 +48,15 @@ __all__ = [
     "Subquestion",
     "Total",
     "all_parts",
-    "alone",
     "as_counted",
     "batches",
     "counted_condition",
     "described_parts",
     "estimated_means",
-    "fraction",
     "is_derived",
-    "is_single",
-    "is_unbounded",
     "joined_means",
     "known_means",
     "last_part",
-    "own_unit",
     "parts_with",
     "ratio_value",
     "staged",
@@ -116,19 +117,6 @@ class Subquestion:
 Play = Generator[Sequence[Subquestion], Sequence[Estimate], Joined]
 
 
-def alone(statistic: Statistic, guess: float | None) -> Play:
-    """The play of a statistic that one symbol answers."""
-    (found,) = yield [Subquestion(statistic, None if guess is None else fraction(guess, statistic))]
-    return Joined(found.value, found.interval)
-
-
-def fraction(value: object, statistic: Statistic, name: str = "guess") -> float:
-    """A number in the statistic's own unit as a fraction of its range."""
-    number = require.between(name, value, statistic.low, statistic.high)
-    width = statistic.high - statistic.low
-    return (number - statistic.low) / width if width else 0.0
-
-
 Stages = tuple[tuple[Statistic, ...], ...]
 _Own = TypeVar("_Own")  # of one part, whatever it is
 
@@ -174,30 +162,12 @@ def is_derived(question: object) -> TypeGuard[Derived]:
     return hasattr(question, "stages")
 
 
-def is_single(question: object) -> TypeGuard[Statistic]:
-    """Whether one symbol answers it."""
-    return hasattr(question, "row")
-
-
-def is_unbounded(question: object) -> bool:
-    """Whether the truth may be beyond its `low` and `high`, which are then those of a grid."""
-    return bool(getattr(question, "unbounded", False))
-
-
-def own_unit(question: object, rows: int) -> float:
-    """What a tolerance is a part of, as a part of the range: all of it where nothing else is."""
-    unit = getattr(question, "unit", None)
-    return 1.0 if unit is None else float(unit(rows))
-
-
-def batches(question: Statistic | Derived, *, numbers: bool, once: bool = False) -> Stages:
+def batches(question: Derived, *, numbers: bool, once: bool = False) -> Stages:
     """The parts in the order they are asked; a number guessed is about the last part alone.
 
     `once` tells that there is one batch for all: no part narrows a later one, and what would be
     asked for that alone is left out.
     """
-    if not is_derived(question):
-        return ((cast("Statistic", question),),)
     *earlier, last = question.stages
     if (numbers or once) and isinstance(question, Paired):
         return (last,)  # the difference itself needs no share

@@ -28,8 +28,6 @@ from holdfast.statistics.derived import (
     Stages,
     described_parts,
     is_derived,
-    is_unbounded,
-    own_unit,
 )
 from holdfast.statistics.entry import (
     Bound,
@@ -52,7 +50,7 @@ from holdfast.statistics.rounded_rules import (
     RoundedMean,
 )
 from holdfast.statistics.rule import Ground, Look, Rule, Told, hoeffding_radius
-from holdfast.statistics.statistic import Measured, Statistic, columns_of
+from holdfast.statistics.statistic import Measured, is_unbounded, own_unit
 from holdfast.statistics.trial_rules import UnitGridded
 from holdfast.theory.base.concentration import Concentration
 from holdfast.theory.base.intervals import Interval
@@ -67,7 +65,6 @@ __all__ = [
     "PricedPart",
     "Prior",
     "bits",
-    "columns_read",
     "described",
     "described_again",
     "described_answer",
@@ -416,11 +413,6 @@ class DescribedParts:
 
     def last_guess(self, guess: float, values: Sequence[float]) -> float:
         return self.question.last_guess(guess, values)
-
-
-def columns_read(question: Statistic) -> tuple[str, ...]:
-    """The columns that a question is about, described or not."""
-    return question.columns if isinstance(question, DescribedQuestion) else columns_of(question)
 
 
 def described_answer(question: Bound, ground: Ground) -> DescribedQuestion | DescribedParts | None:

@@ -17,6 +17,7 @@ from holdfast.data.sampling import (
     MarkovChain,
     MDependent,
     Sampling,
+    profile_of_rows,
 )
 from holdfast.errors import InvalidQuestion
 from holdfast.question import build
@@ -54,23 +55,23 @@ class Mean:
     variance: float | None = None
     # The canonical text; a declared bound is part of what is asked.
     text: str = field(init=False, repr=False, compare=False)
+    # Of the row value, read once: a call asks for them a dozen times.
+    low: float = field(init=False, repr=False, compare=False)
+    high: float = field(init=False, repr=False, compare=False)
+    columns: tuple[str, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        row = self.row
         bound = "" if self.variance is None else f", variance <= {numeral(self.variance)}"
-        object.__setattr__(self, "text", f"avg({self.row.text}{bound})")
+        object.__setattr__(self, "text", f"avg({row.text}{bound})")
+        object.__setattr__(self, "low", row.low)
+        object.__setattr__(self, "high", row.high)
+        object.__setattr__(self, "columns", row.columns)
 
     @property
     def among(self) -> str:
         """Of which rows: of all."""
         return ""
-
-    @property
-    def low(self) -> float:
-        return self.row.low
-
-    @property
-    def high(self) -> float:
-        return self.row.high
 
     @property
     def error(self) -> float:
@@ -83,7 +84,7 @@ class Mean:
         return 1.0
 
     def concentration(self, n: int, sampling: Sampling) -> Concentration:
-        return sampling.profile(n)
+        return profile_of_rows(sampling, n)
 
     def read(self, sample: Sample) -> Measured:
         (measured,) = measure(sample, [self])
@@ -123,6 +124,11 @@ class GroupMean:
     @property
     def high(self) -> float:
         return self.value.high
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Those it reads."""
+        return self.row.columns
 
     @property
     def error(self) -> float:

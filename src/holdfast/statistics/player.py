@@ -22,17 +22,14 @@ from holdfast.statistics.derived import (
     Play,
     Subquestion,
     all_parts,
-    alone,
     batches,
-    fraction,
     is_derived,
-    is_single,
     staged,
 )
 from holdfast.statistics.entry import Bound
 from holdfast.statistics.kappa_losses import LossByKappa
 from holdfast.statistics.quantile import Quantile
-from holdfast.statistics.statistic import Statistic
+from holdfast.statistics.statistic import Statistic, fraction, is_single
 from holdfast.theory.base.intervals import Interval
 
 __all__ = ["Due", "Plays", "Side", "Verb", "is_whole", "play_of", "played"]
@@ -81,11 +78,19 @@ def _guessed(
         return _one_sided(question, guess, side)
     if guess is not None:
         require.between("guess", guess, question.low, question.high)
+    if is_single(question):
+        return _alone(question, guess)
     if isinstance(question, Quantile):
         return question.play(guess, tolerance)
     if is_derived(question):
         return staged(question, guess, once=once)
-    return alone(_single(question), guess)
+    raise TypeError(f"{question.text} is no statistic that one symbol answers")
+
+
+def _alone(statistic: Statistic, guess: float | None) -> Play:
+    """The play of a statistic that one symbol answers."""
+    (found,) = yield [Subquestion(statistic, None if guess is None else fraction(guess, statistic))]
+    return Joined(found.value, found.interval)
 
 
 def _followed_up(play: Play, whole_question: Callable[[], Bound | None]) -> Play:
@@ -138,12 +143,6 @@ def _or_silent(play: Play, question: Bound) -> Play:
                 if not refuted:
                     raise
                 return Joined(None, Interval(question.low, question.high))
-
-
-def _single(question: Bound) -> Statistic:
-    if not is_single(question):
-        raise TypeError(f"{question.text} is no statistic that one symbol answers")
-    return question
 
 
 def _claimable(question: Bound) -> Statistic | None:

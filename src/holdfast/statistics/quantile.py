@@ -36,7 +36,6 @@ from holdfast.statistics.derived import (
     Subquestion,
     as_counted,
     estimated_means,
-    is_single,
     stages_of,
 )
 from holdfast.statistics.entry import (
@@ -61,6 +60,7 @@ from holdfast.statistics.log_scale import FARTHEST, from_log_scale, on_log_scale
 from holdfast.statistics.mean import Average
 from holdfast.statistics.mean_events import rows_among
 from holdfast.statistics.rule import Ground, Look, group_of_rows
+from holdfast.statistics.statistic import is_single
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.propagation import quantile_interval
 

@@ -10,11 +10,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, TypeGuard
 
+from holdfast import require
 from holdfast.data.design import Group
 from holdfast.data.sample import Sample
-from holdfast.data.sampling import Sampling
+from holdfast.data.sampling import Sampling, profile_of_rows
 from holdfast.errors import InvalidQuestion
 from holdfast.question import build
 from holdfast.question.declaring import Scale
@@ -45,8 +46,11 @@ __all__ = [
     "Measured",
     "Statistic",
     "averaged",
-    "columns_of",
+    "fraction",
+    "is_single",
+    "is_unbounded",
     "measure",
+    "own_unit",
     "row_error",
     "spread_of",
     "summed",
@@ -103,6 +107,11 @@ class Statistic(Protocol):
         """The row value that is averaged; None for a statistic of the table as a whole."""
         ...
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that it reads."""
+        ...
+
     def unit(self, n: int) -> float:
         """What a tolerance is a part of, as a part of the range: all of it, but without a range."""
         ...
@@ -126,6 +135,29 @@ class Statistic(Protocol):
     def read(self, sample: Sample) -> Measured:
         """The value of a statistic of the table as a whole; inside the door only."""
         ...
+
+
+def is_single(question: object) -> TypeGuard[Statistic]:
+    """Whether one symbol answers it."""
+    return hasattr(question, "row")
+
+
+def is_unbounded(question: object) -> bool:
+    """Whether the truth may be beyond its `low` and `high`, which are then those of a grid."""
+    return bool(getattr(question, "unbounded", False))
+
+
+def own_unit(question: object, rows: int) -> float:
+    """What a tolerance is a part of, as a part of the range: all of it where nothing else is."""
+    unit = getattr(question, "unit", None)
+    return 1.0 if unit is None else float(unit(rows))
+
+
+def fraction(value: object, statistic: Statistic, name: str = "guess") -> float:
+    """A number in the statistic's own unit as a fraction of its range."""
+    number = require.between(name, value, statistic.low, statistic.high)
+    width = statistic.high - statistic.low
+    return (number - statistic.low) / width if width else 0.0
 
 
 def averaged(statistic: Statistic) -> RowValue:
@@ -240,7 +272,7 @@ class ConcentratedMean:
         return InUnits(tail, self.high - self.low)
 
     def _narrower(self, n: int, sampling: Sampling, width: float) -> Concentration:
-        by_range = sampling.profile(n)
+        by_range = profile_of_rows(sampling, n)
         try:
             return Narrower(by_range, InUnits(sampling.unbounded(n, self.scale), width))
         except InvalidQuestion:  # no theorem makes anything of the scale: the range has one
@@ -601,10 +633,3 @@ def measure(
         count = statistic.rows(sample.n)
         found.append(Measured(total, count * GRID, count, total_squares))
     return found
-
-
-def columns_of(statistic: Statistic) -> tuple[str, ...]:
-    """The columns that a statistic reads, where it reads any by itself."""
-    if statistic.row is not None:
-        return statistic.row.columns
-    return getattr(statistic, "columns", ())

@@ -20,7 +20,7 @@ from typing import ClassVar, Literal, NamedTuple, get_args
 
 from holdfast import require
 from holdfast.data.sample import Sample
-from holdfast.data.sampling import Sampling
+from holdfast.data.sampling import Sampling, profile_of_rows
 from holdfast.errors import InvalidArgument, InvalidQuestion
 from holdfast.question import build
 from holdfast.question.declaring import Scale
@@ -93,6 +93,11 @@ class Coordinate:
         return self.bound
 
     @property
+    def columns(self) -> tuple[str, ...]:
+        """Those it reads."""
+        return self.row.columns
+
+    @property
     def error(self) -> float:
         return row_error(self.row)
 
@@ -103,7 +108,7 @@ class Coordinate:
         return n
 
     def concentration(self, n: int, sampling: Sampling) -> Concentration:
-        return sampling.profile(n)
+        return profile_of_rows(sampling, n)
 
     def read(self, sample: Sample) -> Measured:
         (measured,) = measure(sample, [self])

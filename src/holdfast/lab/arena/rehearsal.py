@@ -200,7 +200,7 @@ def rehearse(
 def _insiders(opening: Opening, stage: _Stage) -> list[Analyst]:
     """Insiders who attack described answers, where rows are alike as the made-up ones are."""
     terms = opening.terms
-    if not terms.describes or not terms.independent or terms.design:
+    if not terms.describes or not terms.independent or terms.design.columns:
         return []
     features = min(_EXACT_FEATURES, stage.asked)
     asks = opening.mechanism["name"] == BY_BOUNDED_NOISE
@@ -268,7 +268,7 @@ def _stage(opening: Opening) -> _Stage:
     rehearsed = replace(
         terms, rows=rows, tolerance=tolerance, sampling=_of_full_units(terms.sampling, rows)
     )
-    if terms.design:
+    if terms.design.columns:
         notes.append("Intervals are made as for rows that a design makes unlike each other.")
     if size > 1:
         notes.append(f"Every synthetic row comes {size:,} times: what the sampling allows.")

@@ -176,8 +176,7 @@ class Tally:
         each = self.times[order]
         times = np.add.reduceat(each, first)
         gains, losses = (
-            np.add.reduceat(side[order] * each, first) / times
-            for side in (self.gains, self.losses)
+            np.add.reduceat(side[order] * each, first) / times for side in (self.gains, self.losses)
         )
         losses = np.minimum(losses, self.largest_loss)
         return replace(self, gains=gains, losses=losses, times=times)
