@@ -67,7 +67,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_unconfigure() -> None:
-    """The run is over: nothing that was compiled for it is left."""
+    """The run is over: nothing that was compiled for it is left, and all is garbage again."""
+    gc.unfreeze()
     if _COMPILED is not None:
         shutil.rmtree(_COMPILED, ignore_errors=True)
 

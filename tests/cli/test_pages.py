@@ -55,7 +55,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("pages")
     flights(1).write_parquet(folder / "hold.parquet")
     flights(2).write_parquet(folder / "train.parquet")
-    flights(3).write_csv(folder / "flights.csv")
+    flights(3).head(20_000).write_csv(folder / "flights.csv")
     flights(1).head(4_000).write_parquet(folder / "few.parquet")
     visits = pl.DataFrame({"patient_id": [i // 3 for i in range(3_000)], "x": [0.5] * 3_000})
     visits.write_csv(folder / "visits.csv")
