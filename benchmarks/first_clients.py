@@ -86,13 +86,18 @@ def agents_call(port: int, token: str, agents: int, calls: int, seconds: float =
 
 
 def half_sent(port: int, token: str) -> Iterator[socket.socket]:
-    """Connections of those who never finish: half a head, half a body of REST and of an agent."""
+    """Connections of those who never finish: half a head, half a body of an agent and of REST.
+
+    The last one is an agent's that listens to news, whose reply never ends.
+    """
     head = f"Host: here\r\nAuthorization: Bearer {token}\r\nContent-Type: application/json\r\n"
+    head += "Accept: application/json, text/event-stream\r\n"
     begun: Sequence[str] = (
         "GET /health HTTP/1.1\r\nHost: he",
-        f"POST /api/v1/datasets/a/ask HTTP/1.1\r\n{head}Content-Length: 100\r\n\r\n{{",
         f"POST /mcp/?dataset=a HTTP/1.1\r\n{head}Content-Length: 100\r\n\r\n{{",
+        f"POST /api/v1/datasets/a/ask HTTP/1.1\r\n{head}Content-Length: 100\r\n\r\n{{",
         f"POST /api/v1/datasets/a/ask HTTP/1.1\r\n{head}Transfer-Encoding: chunked\r\n\r\n9\r\n",
+        f"GET /mcp/?dataset=a HTTP/1.1\r\n{head}\r\n",
     )
     for text in begun:
         connection = socket.create_connection(("127.0.0.1", port))

@@ -15,7 +15,10 @@ from holdfast.errors import BudgetExhausted
 from holdfast.holdout.holdout import Holdout
 from holdfast.ledger.audit import audit
 from holdfast.mechanisms.leakage import asks_left
+from holdfast.mechanisms.terms import Account
+from holdfast.theory.leakage.nats import LeakageAccount
 from tests.holdout.tables import BOUNDS, LATE, made, opened, table
+from tests.seam import STRETCHES_LEFT
 
 SAMPLINGS = [
     {"sampling": "independent"},
@@ -191,3 +194,17 @@ def test_what_is_left_is_counted_once_for_an_account(
         assert len(counted) == 1  # not before it is said
         assert holdout.budget.questions_left
         assert len(counted) == 2
+
+
+def test_what_is_left_after_little_more_leaked_is_as_counted_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made(tmp_path, questions=None)
+    with opened(tmp_path, table()) as holdout:
+        terms = holdout.budget.terms
+    accounts = [Account(LeakageAccount(nats=0.02 * place)) for place in range(600)]
+    numbers = [asks_left(terms, account) for account in accounts]
+    for account, number in zip(accounts, numbers, strict=True):
+        monkeypatch.setattr(STRETCHES_LEFT, {})
+        assert asks_left(terms, account) == number
+    assert len(set(numbers)) > 5

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from fastapi import FastAPI
 from starlette.applications import Starlette
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -111,6 +111,8 @@ async def _read(receive: Receive) -> tuple[bytes, Receive]:
     messages = [await receive()]
     while messages[-1].get("more_body", False):
         messages.append(await receive())
+    if messages[-1]["type"] == "http.disconnect":
+        raise ClientDisconnect
     again = iter(messages)
 
     async def received() -> Message:

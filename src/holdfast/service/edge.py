@@ -74,12 +74,13 @@ class Edge:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        status, began, received = 0, time.monotonic(), scope
+        status, is_whole, began, received = 0, False, time.monotonic(), scope
         if scope["method"] == "HEAD" and not scope["path"].startswith(_MOUNTED):
             scope = {**scope, "method": "GET"}  # every page is read the same way
 
         async def sent(message: Message) -> None:
-            nonlocal status
+            nonlocal status, is_whole
+            is_whole = not message.get("more_body") and message["type"] == "http.response.body"
             if message["type"] == "http.response.start":
                 status = message["status"]
                 headers = message["headers"] = list(message["headers"])
@@ -93,6 +94,8 @@ class Edge:
             limit = self._limit(scope)
             _require_short(scope, limit)
             await self._app(scope, _limited(receive, limit), sent)
+            if status and not is_whole:  # the news of an agent, which ended with the service
+                await sent({"type": "http.response.body"})
         except ClientDisconnect:
             status = _HUNG_UP
             _log.info("%s: the client hung up before its request was whole", _route(scope))
