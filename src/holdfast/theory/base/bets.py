@@ -165,15 +165,18 @@ class Tally:
         return cls(x, 1.0 - x, times, int(times.sum()), root=root)
 
     def merged(self) -> Tally:
-        """Tally of neighbours that each gained and lost their average: no bet has less capital.
+        """Tally in which those that gained alike each gained and lost their average: no bet has
+        less capital.
 
         The logarithm is concave, so this says cheaply how much a bet's capital is at most, up to
         the roundings of averages.
         """
         first = np.arange(0, self.times.size, -(-self.times.size // _MERGED))
-        times = np.add.reduceat(self.times, first)
+        order = np.argsort(self.gains, kind="stable")  # quick where they are in order
+        each = self.times[order]
+        times = np.add.reduceat(each, first)
         gains, losses = (
-            np.add.reduceat(side * self.times, first) / times for side in (self.gains, self.losses)
+            np.add.reduceat(side[order] * each, first) / times for side in (self.gains, self.losses)
         )
         losses = np.minimum(losses, self.largest_loss)
         return replace(self, gains=gains, losses=losses, times=times)
@@ -327,7 +330,7 @@ def _least_kept(
     if excess(cell, bottom) < 0.0:
         return bottom
     top = bottom * (2.0 if cell < _HIGHEST else 2.0**20)
-    if merged is not None and settled is not None:
+    if merged is not None:
 
         def at_most(odds: float) -> float:
             return log_bets(merged, stakes(cell), weights, odds) - L
