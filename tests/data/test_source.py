@@ -24,7 +24,7 @@ from holdfast.data.sql.duckdb import DuckDBSample
 from holdfast.errors import HoldfastError, InvalidArgument, MissingExtra
 from holdfast.question import GRID, ColumnType, Schema, parse_row, row_value
 from tests.data.typed import FRAME, TYPES, as_pandas
-from tests.seam import database_of
+from tests.seam import ROWS_OF_TYPES, database_of
 
 QUESTIONS = ["x > 0", "k between 2 and 3", "name = 'it''s'", "not flag", "year(day) > 2000"]
 QUESTIONS += ["hour(moment) = 17", "clip(x, -1, 1)"]
@@ -134,7 +134,7 @@ def test_rows_after_the_first_are_taken_for_what_polars_takes_them_for(
         looked.append(options.get("infer_schema_length", 0))
         return scan(*given, **options)
 
-    monkeypatch.setattr("holdfast.data.csv._FIRST_ROWS", 2)
+    monkeypatch.setattr(ROWS_OF_TYPES, 2)
     monkeypatch.setattr("holdfast.data.csv.pl.scan_csv", spy)
     usual = []
     for first, later in product(FIRST, LATER):
