@@ -1,6 +1,7 @@
 """Commands on a CSV file against the same on Parquet: the processor's time of whole processes.
 
-Types of a CSV are looked for once, by `init`; the ledger keeps them.
+Types of a CSV are looked for once, by `init`, here beside Polars' own reading of a large file; the
+ledger keeps them.
 """
 
 from __future__ import annotations
@@ -21,14 +22,14 @@ from benchmarks.measure import Row
 
 __all__ = ["rows"]
 
-N = 160_000  # 17 MB of CSV
+N, LARGE = 160_000, 1_440_000  # 17 MB of CSV, and 156
 REPEATS = 3
 
 
 def rows() -> Iterator[Row]:
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
-        table = _flights()
+        table = _flights(N)
         table.write_csv(folder / "hold.csv")
         table.write_parquet(folder / "hold.parquet")
         for kind in ("csv", "parquet"):
@@ -36,6 +37,21 @@ def rows() -> Iterator[Row]:
         size = (folder / "hold.csv").stat().st_size / 1e6
         for what, *words in (("ask", "avg(delay3 > {})"), ("audit",)):
             yield _compared(folder, f"{what} on {size:.0f} MB of CSV", what, words)
+        yield _read(folder)
+
+
+def _read(folder: Path) -> Row:
+    """The median ratio of opening a large file and reading it, side by side."""
+    _flights(LARGE).write_csv(folder / "large.csv")
+    size = (folder / "large.csv").stat().st_size / 1e6
+    read = "import polars; polars.read_csv('large.csv', try_parse_dates=True)"
+    pairs = []
+    for number in range(REPEATS):
+        ours = _holdfast(folder, "init", "large.csv", "--name", f"large{number}")
+        pairs.append((ours, _python(folder, "-c", read)))
+    seconds = statistics.median(ours for ours, _ in pairs)
+    ratio = statistics.median(ours / theirs for ours, theirs in pairs)
+    return Row(f"init of {size:.0f} MB of CSV", "Polars: its own read", seconds, ratio, 2.0)
 
 
 def _compared(folder: Path, what: str, command: str, words: list[str]) -> Row:
@@ -51,10 +67,14 @@ def _compared(folder: Path, what: str, command: str, words: list[str]) -> Row:
 
 def _holdfast(folder: Path, *words: str) -> float:
     """Seconds of the processor that a command takes, from its start to its end."""
+    return _python(folder, "-m", "holdfast", *words)
+
+
+def _python(folder: Path, *words: str) -> float:
     alone = {**os.environ, "HOLDFAST_STATE": str(folder / "state")}
     before = _spent()
     subprocess.run(
-        [sys.executable, "-m", "holdfast", *words],
+        [sys.executable, *words],
         cwd=folder,
         env=alone,
         check=True,
@@ -68,14 +88,14 @@ def _spent() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def _flights() -> pl.DataFrame:
+def _flights(rows: int) -> pl.DataFrame:
     """As wide as the flights from New York: whole numbers, numbers, codes and a time."""
     rng = np.random.default_rng(0)
-    whole = {f"n{place}": rng.integers(0, 10_000, N) for place in range(9)}
-    numbers = {f"delay{place}": rng.normal(5, 40, N).round(1) for place in range(5)}
-    codes = {f"code{place}": rng.choice(["AA", "B6", "UA", "DL"], N) for place in range(4)}
+    whole = {f"n{place}": rng.integers(0, 10_000, rows) for place in range(9)}
+    numbers = {f"delay{place}": rng.normal(5, 40, rows).round(1) for place in range(5)}
+    codes = {f"code{place}": rng.choice(["AA", "B6", "UA", "DL"], rows) for place in range(4)}
     start = np.datetime64("2013-01-01T05:00:00", "us")
-    moments = {"at": start + rng.integers(0, 365 * 24, N).astype("timedelta64[h]")}
+    moments = {"at": start + rng.integers(0, 365 * 24, rows).astype("timedelta64[h]")}
     return pl.DataFrame({**whole, **numbers, **codes, **moments})
 
 

@@ -115,6 +115,22 @@ def test_a_broken_chain_is_found_without_the_secret(folder: Path) -> None:
     assert "FAILED  chain: entry 1" in holdfast("audit", "t", cwd=folder).stdout
 
 
+def test_a_damaged_note_of_the_witness_is_no_fault_of_the_ledger(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    monkeypatch.setenv("HOLDFAST_WITNESS", str(notes))
+    assert holdfast("ask", "t", "avg(x > 8)", cwd=folder).returncode == 0
+    (note,) = notes.iterdir()
+    note.write_text("damaged")
+    done = holdfast("audit", "t", cwd=folder)
+    assert done.returncode == 4
+    assert f"FAILED  witness: the witness's note '{note}' is damaged" in done.stdout
+    assert "cannot be relied upon until the witness's note is in order" in done.stdout
+    assert "restore" not in done.stdout.lower()
+
+
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 @pytest.mark.parametrize(
     "statement",

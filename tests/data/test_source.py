@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from decimal import Decimal
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +16,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from holdfast.data.csv import scan_csv
 from holdfast.data.fingerprint import fingerprint
 from holdfast.data.polars import PolarsSample
-from holdfast.data.source import FileSample, files_of, open_sample
+from holdfast.data.source import FileSample, TableForm, files_of, open_sample
 from holdfast.data.sql.duckdb import DuckDBSample
 from holdfast.errors import HoldfastError, InvalidArgument, MissingExtra
 from holdfast.question import GRID, ColumnType, Schema, parse_row, row_value
 from tests.data.typed import FRAME, TYPES, as_pandas
-from tests.seam import database_of
+from tests.seam import ROWS_OF_TYPES, database_of
 
 QUESTIONS = ["x > 0", "k between 2 and 3", "name = 'it''s'", "not flag", "year(day) > 2000"]
 QUESTIONS += ["hour(moment) = 17", "clip(x, -1, 1)"]
@@ -113,6 +115,38 @@ def test_pandas_types() -> None:
         open_sample(pd.DataFrame({"o": ["a", 3, object()]}))
     with pytest.raises(InvalidArgument, match="same name"):
         open_sample(pd.DataFrame([[1, 2]], columns=["a", "a"]))
+
+
+FIRST = ["7", "1.5", "true", "2013-01-01", "2013-01-01 05:00:00", "a", ""]
+LATER = ["8", "-3", "007", "+2", " 2", "2.5", "5.", ".5", "5.e3", "1e5", "1e+5", "nan", "NaN"]
+LATER += ["false", "True", "2013-02-31", "2013-1-5", "2013/02/03", "2013-03-04", "12:00:00"]
+LATER += ["2013-01-01T05:00:00", "2013-01-01 06:00:00.000000", "2013-01-01 25:00:00"]
+LATER += ["999999999999999999", "1000000000000000000", "9223372036854775808", "0x1", "1_000", "-"]
+LATER += ["inf", "2013-01-01 05:00:00.", "b", "", '"9"', '"x"', '"2013-05-05"']
+
+
+def test_rows_after_the_first_are_taken_for_what_polars_takes_them_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, scan, looked = str(tmp_path / "rows.csv"), pl.scan_csv, []
+
+    def spy(*given: Any, **options: Any) -> pl.LazyFrame:
+        looked.append(options.get("infer_schema_length", 0))
+        return scan(*given, **options)
+
+    monkeypatch.setattr(ROWS_OF_TYPES, 2)
+    monkeypatch.setattr("holdfast.data.csv.pl.scan_csv", spy)
+    usual = []
+    for first, later in product(FIRST, LATER):
+        Path(path).write_text(f"x,y\n{first},1\n{first},1\n{later},2\n")
+        looked.clear()
+        found = scan_csv([path], TableForm(), {}).collect_schema()
+        whole = scan(path, infer_schema_length=None, try_parse_dates=True)
+        assert found == whole.collect_schema(), (first, later)
+        if None not in looked:
+            usual.append((first, later))
+    assert {("7", "8"), ("7", "2.5"), ("1.5", "8"), ("true", "false"), ("a", "-")} <= {*usual}
+    assert {("2013-01-01", "2013-03-04"), (FIRST[4], "2013-01-01 06:00:00.000000")} <= {*usual}
 
 
 def test_types_in_csv_are_found_from_all_rows(tmp_path: Path) -> None:

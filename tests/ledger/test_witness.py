@@ -236,6 +236,14 @@ def test_a_lost_race_is_run_again(
     assert place.witness(OTHER).seen() == (3, HASH)
 
 
+def test_a_folder_is_named_from_the_root(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    for place in ("notes", "../notes", "~/notes"):
+        monkeypatch.setenv(WITNESS, place)
+        with pytest.raises(InvalidArgument, match=f"name it from the root, as in '{tmp_path}/"):
+            outside_witness(FIRST)
+
+
 def test_a_service_is_named_so_that_nobody_reads_along(monkeypatch: pytest.MonkeyPatch) -> None:
     for address in ("http://example.org/w", "https://ada:secret@example.org/w", "ftp://localhost/"):
         monkeypatch.setenv(WITNESS, address)

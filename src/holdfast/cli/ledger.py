@@ -419,6 +419,8 @@ def _verdict(findings: Sequence[Finding], passed_over: Sequence[str], subject: s
             "The promise cannot be relied upon with this table: the ledger is intact and belongs "
             "to another; find that one."
         )
+    if wrong == {"witness"}:
+        return "The promise cannot be relied upon until the witness's note is in order."
     if wrong:
         advice = {
             "ledger": "restore the newest copy of the ledger",

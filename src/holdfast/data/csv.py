@@ -18,8 +18,8 @@ from holdfast.question.expression import ColumnType, identifier
 __all__ = ["flagged", "misread", "require_flags", "require_zero_or_one", "scan_csv"]
 
 
-# To look for types in all rows takes longer than to read them. Where the types are known, the first
-# rows say how times are written, and no more.
+# To look for types in all rows takes ten times as long as to read them. Where the types are known,
+# the first rows say how times are written, and no more; else they say what all are compared with.
 _FIRST_ROWS = 1_000
 _OTHER_SEPARATORS = (";", "\t", "|")
 _READ_AS: dict[ColumnType, pl.DataType] = {
@@ -59,7 +59,7 @@ def misread(
         kinds = _written_types(_texts(paths, form), form)
         wrong = [each for each, kind in kinds.items() if known.get(each, kind) is not kind]
         return (wrong[0], kinds[wrong[0]]) if wrong else None
-    for name, dtype in _inferred_types(paths, form, None).items():
+    for name, dtype in _types_of_all(paths, form).items():
         kind, wanted = column_type(dtype), _read_as(name, form, known)
         numbers = kind is ColumnType.INTEGER and wanted == pl.Float64()
         if name in known and not (numbers or wanted in (dtype, pl.String(), None)):
@@ -71,7 +71,7 @@ def _schema(
     paths: Sequence[str], form: TableForm, known: Mapping[str, ColumnType]
 ) -> dict[str, pl.DataType]:
     if not known:
-        inferred = _inferred_types(paths, form, None)
+        inferred = _types_of_all(paths, form)
         _require_separated(paths[0], list(inferred))
         return inferred
     first = _inferred_types(paths, form, _FIRST_ROWS)
@@ -79,7 +79,7 @@ def _schema(
         name: dtype if column_type(dtype) is known.get(name) else _read_as(name, form, known)
         for name, dtype in first.items()
     }
-    inferred = _inferred_types(paths, form, None) if None in schema.values() else {}
+    inferred = _types_of_all(paths, form) if None in schema.values() else {}
     return {name: inferred[name] if dtype is None else dtype for name, dtype in schema.items()}
 
 
@@ -108,6 +108,63 @@ def _inferred_types(
         list(paths), infer_schema_length=rows, try_parse_dates=True, **_reader_options(form)
     )
     return dict(scan.collect_schema())
+
+
+# What is surely taken for this type where all rows are looked at, whatever else is: usual ways to
+# write it, and not all of them. Of whole numbers and others together it is the latter.
+_USUAL: Mapping[pl.DataType, str] = {
+    pl.Int64(): r"^-?\d{1,18}$",
+    pl.Float64(): r"^-?(?:\d{1,18}|\d*\.\d+(?:[eE]-?\d+)?|\d+[eE]-?\d+|\d+\.|inf)$|^NaN$",
+    pl.Boolean(): r"^(?:true|false)$",
+    pl.Date(): r"^\d{4}-\d\d-\d\d$",
+    pl.Datetime("us"): r"^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d{1,6})?$",
+}
+_WIDER: Mapping[pl.DataType, pl.DataType] = {pl.Int64(): pl.Float64()}
+
+
+def _types_of_all(paths: Sequence[str], form: TableForm) -> dict[str, pl.DataType]:
+    """What all rows look like: what the first ones do, if all others are written as usual for it.
+
+    Where something is not, each cell is tried as each type, as Polars does it.
+    """
+    first = _inferred_types(paths, form, _FIRST_ROWS)
+    texts = pl.scan_csv(list(paths), infer_schema=False, **_reader_options(form))
+    candidates = {
+        name: [each for each in (dtype, _WIDER.get(dtype)) if each is not None]
+        for name, dtype in first.items()
+        if dtype != pl.String()
+    }
+    if any(dtype not in _USUAL for kinds in candidates.values() for dtype in kinds):
+        return _inferred_types(paths, form, None)
+    # A text stays one; a column without any value in the first rows may be anything.
+    unknown = [pl.col(name).is_null().all() for name in first if name not in candidates]
+    if unknown and any(texts.head(_FIRST_ROWS).select(unknown).collect().row(0)):
+        return _inferred_types(paths, form, None)
+    usual = [
+        (pl.col(name).is_null() | _is_usual(name, dtype)).all().alias(f"{place} {dtype}")
+        for place, (name, kinds) in enumerate(candidates.items())
+        for dtype in kinds
+    ]
+    told = texts.select(usual).collect(engine="streaming").row(0, named=True) if usual else {}
+    for place, (name, kinds) in enumerate(candidates.items()):
+        fitting = [dtype for dtype in kinds if told[f"{place} {dtype}"]]
+        if not fitting:
+            return _inferred_types(paths, form, None)
+        first[name] = fitting[0]
+    return first
+
+
+def _is_usual(name: str, dtype: pl.DataType) -> pl.Expr:
+    """Whether a text is written as usual for this type; of a date, whether there is that day."""
+    cell = pl.col(name)
+    written = cell.str.contains(_USUAL[dtype])
+    if dtype == pl.Date():
+        return written & cell.str.to_date("%Y-%m-%d", strict=False).is_not_null()
+    if dtype == pl.Datetime("us"):
+        spaced = cell.str.replace("T", " ", literal=True)
+        moment = spaced.str.to_datetime("%Y-%m-%d %H:%M:%S%.f", time_unit="us", strict=False)
+        return written & moment.is_not_null()
+    return written
 
 
 # Numbers and dates that are not written as usual: read as texts, and then as what they are.

@@ -38,6 +38,7 @@ from holdfast.ledger.secret import keyed_print
 from holdfast.ledger.store import Reader, look
 from holdfast.ledger.subjects import subjects_of
 from holdfast.ledger.transcript import Transcript, checkpoint_of, informed
+from holdfast.ledger.witness import NoteDamaged
 from holdfast.mechanisms.catalogue import kind_of
 from holdfast.mechanisms.described import DESCRIBED, ground_of
 from holdfast.mechanisms.mechanism import CLOSE, ForecastGrounds, Offer, Wish, alike, stated_range
@@ -171,7 +172,8 @@ def retrace(source: Audited, progress: Callable[[int, int], None] | None = None)
             return Retraced([chain, promises], transcript)
         whole = [_failure_probability(transcript), _unfinished(transcript), *_closed(transcript)]
     except LedgerTampered as error:
-        return Retraced([Finding("chain", False, str(error))])
+        what = "witness" if isinstance(error, NoteDamaged) else "chain"
+        return Retraced([Finding(what, False, str(error))])
     return Retraced([chain, promises, *whole], transcript, places)
 
 

@@ -15,21 +15,14 @@ note that is damaged. A note never goes back to an earlier entry, except where a
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import zlib
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
-from functools import cached_property
-from http import HTTPStatus
-from http.client import HTTPException
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
-from urllib.error import HTTPError
-from urllib.parse import urlsplit
-from urllib.request import HTTPRedirectHandler, Request, build_opener
+from typing import TYPE_CHECKING, Protocol
 
 from holdfast.errors import InvalidArgument, LedgerTampered, LedgerUnavailable
 from holdfast.ledger.chain import RESTORE
@@ -41,12 +34,18 @@ if TYPE_CHECKING:
 
 __all__ = [
     "TOKEN",
+    "TRIES",
     "WITNESS",
+    "Newest",
+    "NoteDamaged",
     "OutsideWitness",
     "Witness",
+    "goes_back",
     "has_outside_witness",
+    "out_of_reach",
     "outside_witness",
     "require_seen",
+    "undamaged",
 ]
 
 WITNESS = "HOLDFAST_WITNESS"  # a folder outside the ledger's, git:REMOTE/BRANCH, or https://...
@@ -54,12 +53,13 @@ TOKEN = "HOLDFAST_WITNESS_TOKEN"  # what a service asks for, if it does
 
 _LENGTH = 15 + 1 + 64 + 1 + 8 + 1  # number, hash, checksum and the end of the line
 _TEXT = re.compile(rb"( *(\d+) ([0-9a-f]{64})) ([0-9a-f]{8})\n")
-_HASH = re.compile("[0-9a-f]{64}")
-_TRIES = 20  # of a note that others are quicker with
-_PATIENCE = 30.0  # seconds for one request
-_MOST = 4096  # bytes of an answer
+TRIES = 20  # of a note that others are quicker with
 
-_Newest = tuple[int, str]  # number and hash of an entry
+Newest = tuple[int, str]  # number and hash of an entry
+
+
+class NoteDamaged(LedgerTampered):
+    """Refusal of a witness's note that says nothing: the ledger itself may be in order."""
 
 
 class OutsideWitness(Protocol):
@@ -68,7 +68,7 @@ class OutsideWitness(Protocol):
     def note(self, seq: int, hashed: str, *, restored: bool = False) -> None:
         """Remember the newest entry, durably; only of a restored ledger an earlier one."""
 
-    def seen(self) -> _Newest | None:
+    def seen(self) -> Newest | None:
         """Number and hash of the newest entry that was noted; None if the ledger is new to it."""
 
 
@@ -93,7 +93,7 @@ class Witness:
         except OSError:
             pass
 
-    def seen(self) -> _Newest | None:
+    def seen(self) -> Newest | None:
         """Number and hash of the newest entry that was noted."""
         try:
             handle = open_here(self.path, os.O_RDONLY)
@@ -120,8 +120,16 @@ def outside_witness(first: str) -> OutsideWitness | None:
     if place.startswith("git:"):
         return _BranchWitness(place, first)
     if "://" in place:
-        return _WebWitness.at(place, first)
-    return _FolderWitness(Path(place, first))
+        from holdfast.ledger.web_witness import WebWitness  # few ledgers need what it loads
+
+        return WebWitness.at(place, first)
+    folder = Path(place)
+    if not folder.is_absolute():
+        raise InvalidArgument(
+            f"{WITNESS} is {place!r}, which is another folder wherever a command is started; name "
+            f"it from the root, as in {str(folder.absolute())!r}. Nothing was shown or spent."
+        )
+    return _FolderWitness(folder / first)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,25 +139,25 @@ class _FolderWitness:
     path: Path
 
     def note(self, seq: int, hashed: str, *, restored: bool = False) -> None:
-        if not restored and _goes_back(self.path, self.seen(), seq, hashed):
+        if not restored and goes_back(self.path, self.seen(), seq, hashed):
             return
         try:
             replace_whole(self.path, _line(seq, hashed))
         except OSError as error:
-            raise _out_of_reach(self.path, error) from error
+            raise out_of_reach(self.path, error) from error
 
-    def seen(self) -> _Newest | None:
+    def seen(self) -> Newest | None:
         try:
             content = read_here(self.path)
         except FileNotFoundError as error:
             if not self.path.parent.is_dir():
-                raise _out_of_reach(self.path, error) from error
+                raise out_of_reach(self.path, error) from error
             return None
         except LedgerUnavailable:
             raise
         except OSError as error:
-            raise _out_of_reach(self.path, error) from error
-        return _undamaged(self.path, _read(content))
+            raise out_of_reach(self.path, error) from error
+        return undamaged(self.path, _read(content))
 
 
 @dataclass(frozen=True)
@@ -164,9 +172,9 @@ class _BranchWitness:
 
     def note(self, seq: int, hashed: str, *, restored: bool = False) -> None:
         with closing(self._repository()) as repository:
-            for _ in range(_TRIES):
+            for _ in range(TRIES):
                 commit, newest = self._newest(repository)
-                back = not restored and _goes_back(self, newest, seq, hashed)
+                back = not restored and goes_back(self, newest, seq, hashed)
                 if back or newest == (seq, hashed):
                     return
                 files = {self.first: _line(seq, hashed)}
@@ -175,18 +183,18 @@ class _BranchWitness:
                 except LostRace:
                     continue
                 return
-        raise _out_of_reach(self.address, "others were quicker every time")
+        raise out_of_reach(self.address, "others were quicker every time")
 
-    def seen(self) -> _Newest | None:
+    def seen(self) -> Newest | None:
         with closing(self._repository()) as repository:
             return self._newest(repository)[1]
 
-    def _newest(self, repository: Repository) -> tuple[str | None, _Newest | None]:
+    def _newest(self, repository: Repository) -> tuple[str | None, Newest | None]:
         commit = repository.fetch()
         blob = None if commit is None else repository.files(commit).get(self.first)
         if blob is None:
             return commit, None
-        return commit, _undamaged(self, _read(repository.content(blob)))
+        return commit, undamaged(self, _read(repository.content(blob)))
 
     def _repository(self) -> Repository:
         from holdfast.ledger.git import GitHome, Repository
@@ -195,7 +203,7 @@ class _BranchWitness:
             """A branch of notes, which refuses in the words of a witness."""
 
             def unreachable(self, failure: Exception) -> LedgerUnavailable:
-                return _out_of_reach(self, failure)
+                return out_of_reach(self, failure)
 
             refused = unreachable
 
@@ -208,91 +216,7 @@ class _BranchWitness:
         return f"{self.address}, {self.first}"
 
 
-class _NoRedirects(HTTPRedirectHandler):
-    def redirect_request(self, *_: Any) -> None:
-        return None
-
-
-@dataclass(frozen=True)
-class _WebWitness:
-    """Service that keeps a JSON document for each ledger, at an address of its own.
-
-    GET says {"entry": 9, "hash": ...} and its ETag, or 404. PUT has the ETag that was read in
-    If-Match, or If-None-Match: * for a new document; 412 says that another was quicker.
-    """
-
-    address: str
-    token: str | None = field(default=None, repr=False)
-
-    @classmethod
-    def at(cls, address: str, first: str) -> _WebWitness:
-        """By the address of all notes, which is refused where others could read or change them."""
-        parts = urlsplit(address)
-        near = parts.scheme == "http" and parts.hostname in ("localhost", "127.0.0.1", "::1")
-        if (parts.scheme != "https" and not near) or "@" in parts.netloc:
-            raise InvalidArgument(
-                f"{WITNESS} names a service by https:// (http:// on this machine alone), without "
-                f"user or password, which belong into {TOKEN}; or a folder, or git:REMOTE/BRANCH."
-            )
-        return cls(f"{address.rstrip('/')}/{first}", os.environ.get(TOKEN) or None)
-
-    def note(self, seq: int, hashed: str, *, restored: bool = False) -> None:
-        content = json.dumps({"entry": seq, "hash": hashed}).encode()
-        for _ in range(_TRIES):
-            tag, newest = self._newest()
-            back = not restored and _goes_back(self.address, newest, seq, hashed)
-            if back or newest == (seq, hashed):
-                return
-            condition = {"If-None-Match": "*"} if tag is None else {"If-Match": tag}
-            status, _, _ = self._reply("PUT", content, condition)
-            if status in (HTTPStatus.OK, HTTPStatus.CREATED, HTTPStatus.NO_CONTENT):
-                return
-            if status != HTTPStatus.PRECONDITION_FAILED:
-                raise _out_of_reach(self.address, f"PUT is answered by {status}")
-        raise _out_of_reach(self.address, "others were quicker every time")
-
-    def seen(self) -> _Newest | None:
-        return self._newest()[1]
-
-    def _newest(self) -> tuple[str | None, _Newest | None]:
-        status, tag, content = self._reply("GET")
-        if status == HTTPStatus.NOT_FOUND:
-            return None, None
-        if status != HTTPStatus.OK:
-            raise _out_of_reach(self.address, f"GET is answered by {status}")
-        if tag is None or tag.startswith("W/"):
-            raise _out_of_reach(self.address, "it gives no strong ETag to compare by")
-        try:
-            match json.loads(content):
-                case {"entry": int(seq), "hash": str(hashed)} if _HASH.fullmatch(hashed):
-                    return tag, (seq, hashed)
-        except (ValueError, RecursionError):
-            pass
-        return tag, _undamaged(self.address, None)
-
-    def _reply(
-        self, method: str, content: bytes | None = None, headers: dict[str, str] | None = None
-    ) -> tuple[int, str | None, bytes]:
-        request = Request(self.address, content, headers or {}, method=method)
-        if content is not None:
-            request.add_header("Content-Type", "application/json")
-        if self.token is not None:
-            request.add_unredirected_header("Authorization", f"Bearer {self.token}")
-        try:
-            with self._opener.open(request, timeout=_PATIENCE) as reply:
-                return reply.status, reply.headers.get("ETag"), reply.read(_MOST)
-        except HTTPError as error:
-            with error:
-                return error.code, None, b""
-        except (OSError, HTTPException, ValueError) as error:
-            raise _out_of_reach(self.address, error) from error
-
-    @cached_property
-    def _opener(self) -> Any:
-        return build_opener(_NoRedirects)
-
-
-def _goes_back(place: object, newest: _Newest | None, seq: int, hashed: str) -> bool:
+def goes_back(place: object, newest: Newest | None, seq: int, hashed: str) -> bool:
     """Whether an earlier entry than the newest would be noted; refused if another one would be."""
     if newest is not None and newest[0] == seq and newest[1] != hashed:
         raise LedgerTampered(
@@ -308,7 +232,7 @@ def _line(seq: int, hashed: str) -> bytes:
     return b"%s %08x\n" % (content, zlib.crc32(content))
 
 
-def _read(line: bytes) -> _Newest | None:
+def _read(line: bytes) -> Newest | None:
     """What a line says; None if it is none that was written."""
     match = _TEXT.fullmatch(line)
     if match is None or int(match[4], 16) != zlib.crc32(match[1]):
@@ -316,9 +240,10 @@ def _read(line: bytes) -> _Newest | None:
     return int(match[2]), match[3].decode()
 
 
-def _undamaged(place: object, newest: _Newest | None) -> _Newest:
+def undamaged(place: object, newest: Newest | None) -> Newest:
+    """What a note says; refused if it says nothing."""
     if newest is None:
-        raise LedgerTampered(
+        raise NoteDamaged(
             f"the witness's note {str(place)!r} is damaged, so that nobody knows whether entries "
             "of the ledger are missing. Put it back as it was; if you know that the ledger is "
             "complete, remove the note, and it is written anew."
@@ -326,7 +251,8 @@ def _undamaged(place: object, newest: _Newest | None) -> _Newest:
     return newest
 
 
-def _out_of_reach(place: object, error: object) -> LedgerUnavailable:
+def out_of_reach(place: object, error: object) -> LedgerUnavailable:
+    """Refusal where a witness cannot be asked."""
     reason = error.strerror if isinstance(error, OSError) and error.strerror else error
     return LedgerUnavailable(
         f"the witness {str(place)!r} cannot be used ({reason}); see that what {WITNESS} names is "
