@@ -33,6 +33,7 @@ from holdfast.mechanisms.reveal import Reveal, levels_of, to_be_revealed
 from holdfast.mechanisms.stable_steps import shifts_of, steps_of
 from holdfast.mechanisms.terms import Account, Pots, QuestionPart, Terms
 from holdfast.mechanisms.transfer import Transfer, leaked_by_claims
+from holdfast.question.row import GRID
 from holdfast.statistics.mean import KnownVariance
 from holdfast.statistics.statistic import Statistic
 from holdfast.theory.base.concentration import BoundedMean
@@ -161,11 +162,11 @@ def asked() -> Iterator[Asked]:
         yield of(transfer, [Wish(NUMBER, terms.half_width)], 100, terms=terms, label="beside")
         check = about(NUMBER, terms.half_width, 0.5)
         yield of(checker, [check], "confirmed", terms=terms)
-    for question in (CONDITION, NUMBER):
+    for question, half in ((CONDITION, 5_000), (NUMBER, 5_000 * GRID)):
         account = to_be_revealed(LEAKED, question.text)
         for step in (None, *STEPS):
             for terms in (MANY, KEPT):
-                yield of(Reveal(step), [Wish(question, terms.half_width)], 4_000, account, terms)
+                yield of(Reveal(step), [Wish(question, terms.half_width)], half, account, terms)
     for name in CATALOGUE:
         terms, mechanism = playing.made(name)
         batch = playing.played(name).batches[0]
