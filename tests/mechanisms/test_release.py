@@ -10,8 +10,17 @@ import pytest
 
 from holdfast.mechanisms.bounded_noise import BOUNDED
 from holdfast.mechanisms.claims import CHECKS, GATES, Claims
-from holdfast.mechanisms.mechanism import CONFIRMED, Mechanism, Offer, Symbol, cell_of, released
+from holdfast.mechanisms.mechanism import (
+    CONFIRMED,
+    Mechanism,
+    Offer,
+    Symbol,
+    cell_of,
+    lies_in,
+    released,
+)
 from holdfast.mechanisms.terms import Account
+from holdfast.theory.base.intervals import Interval
 from tests.mechanisms.fake import (
     CONDITION,
     every_claim,
@@ -78,3 +87,12 @@ def test_an_answer_far_outside_has_an_interval_at_the_end_of_the_range(times: in
     found = released(unbounded, times * offer.own_grid.last, "answered", 0.0)
     end = 0.0 if times < 0 else 1.0
     assert (found.value, *found.interval) == (end, end, end)
+
+
+def test_the_ends_of_a_range_bind_nothing() -> None:
+    """A claim up to an end of the range holds wherever the interval ends, be it open."""
+    limits = Interval(0.0, 1.0)
+    assert lies_in(Interval(0.2, math.inf), (0.1, 1.0), limits)
+    assert lies_in(Interval(-math.inf, 0.2), (0.0, 0.3), limits)
+    assert not lies_in(Interval(0.2, 1.0), (0.1, 0.999), limits)
+    assert not lies_in(Interval(0.0, 0.2), (0.001, 0.3), limits)
