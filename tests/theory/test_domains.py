@@ -11,6 +11,7 @@ import pytest
 
 from holdfast.errors import InvalidArgument
 from holdfast.theory.base.theorem import registry
+from holdfast.theory.direct.correlation import correlation_by_bets
 from tests.theory.tables import GOLDEN
 
 ROWS = {row.theorem: row for row in reversed(GOLDEN)}
@@ -48,3 +49,8 @@ def test_nonsense_is_refused(theorem: str) -> None:
         for other in nonsense(name, value, theorem):
             with pytest.raises(InvalidArgument, match=r"\S"):
                 function(**{**inputs, name: other})
+
+
+def test_a_level_is_one_where_there_are_no_rows_too() -> None:
+    with pytest.raises(InvalidArgument, match="log_p"):
+        correlation_by_bets([], [], 0.5)
