@@ -33,8 +33,8 @@ PACKAGE = Path("src/holdfast")
 ROOMS = ("theory", "mechanisms", "statistics", "ledger", "data")
 RESULTS = ROOT / ".cache" / "mutants.json"
 PATIENCE = 90.0  # seconds of one test, after which the mutant is said to hang
-HANGS = "no test ended"
-_WRONG_USE = 4  # how pytest says that it ran nothing
+HANGS, UNREADABLE = "no test ended", "no test was read"
+_WRONG_USE = 4  # how pytest says that it ran nothing, as where a module fails when it is imported
 _QUICK, _FEW = 10.0, 60  # seconds, and tests, that are run before all others
 
 _COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
@@ -184,6 +184,7 @@ _PURE |= {"Fraction", "range"}
 _OPERATORS = {"Lt": "lt", "LtE": "le", "Gt": "gt", "GtE": "ge", "Eq": "eq", "NotEq": "ne"}
 _OPERATORS |= {"Add": "add", "Sub": "sub", "Mult": "mul", "Div": "truediv", "FloorDiv": "floordiv"}
 _PROBE = "mutant_probe"
+_RECORD = "test_released_numbers.py::test_every_number"  # of public constants, too
 
 
 @dataclass(frozen=True)
@@ -250,6 +251,9 @@ def reach(mutants: Sequence[Mutant], workers: int, tests_of: Sequence[str]) -> R
             number, _, test = line.partition("\t")
             reached[number].add(test)
     broken = {test for test, _, outcome in tests if outcome == "failed"}  # by the probes: they may
+    for each in mutants:
+        if any(not name.startswith("_") for name in constants_at(each)):  # by no probe is it read
+            reached[str(numbers[each.key])] |= {test for test, *_ in tests if _RECORD in test}
     return Reach(
         {test: float(seconds) for test, seconds, _ in tests},
         digests,
@@ -471,7 +475,7 @@ class Tree:
         if child.returncode in (0, 5):
             return None
         if child.returncode == _WRONG_USE:
-            raise RuntimeError(f"pytest did not understand: {lines[-3:]}")
+            return f"{UNREADABLE}: {' '.join(lines[-1:])}"
         for line in lines:
             if line.startswith(("FAILED ", "ERROR ")):
                 return line.split(" ", 1)[1].split(" - ")[0]
@@ -481,7 +485,7 @@ class Tree:
         """Whether a test holds where nothing is changed; if not, it is not run again."""
         if killer in self.holding:
             return True
-        if killer.startswith(HANGS):  # or the machine is busy
+        if killer.startswith((HANGS, UNREADABLE)):  # or the machine is busy, or a test is gone
             return self._killer(path, source, tests, 10 * PATIENCE) is None
         again = self._killer(path, source, [killer], 10 * PATIENCE)
         (self.failing if again else self.holding).add(killer)

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import product
 
 from holdfast.data.sampling import clustered
 from holdfast.mechanisms.bounded_noise import BOUNDED, ROUNDED
@@ -28,11 +29,13 @@ from holdfast.mechanisms.mechanism import (
     about,
     in_unit_outwards,
 )
-from holdfast.mechanisms.noise import LAPLACE, Grid
+from holdfast.mechanisms.noise import LAPLACE, NORMAL, Grid, Law
 from holdfast.mechanisms.reveal import Reveal, levels_of, to_be_revealed
 from holdfast.mechanisms.stable_steps import shifts_of, steps_of
 from holdfast.mechanisms.terms import Account, Pots, QuestionPart, Terms
 from holdfast.mechanisms.transfer import Transfer, leaked_by_claims
+from holdfast.mechanisms.vector_release import scaled_shape_of
+from holdfast.question.row import GRID
 from holdfast.statistics.mean import KnownVariance
 from holdfast.statistics.statistic import Statistic
 from holdfast.theory.base.concentration import BoundedMean
@@ -161,11 +164,11 @@ def asked() -> Iterator[Asked]:
         yield of(transfer, [Wish(NUMBER, terms.half_width)], 100, terms=terms, label="beside")
         check = about(NUMBER, terms.half_width, 0.5)
         yield of(checker, [check], "confirmed", terms=terms)
-    for question in (CONDITION, NUMBER):
+    for question, half in ((CONDITION, 5_000), (NUMBER, 5_000 * GRID)):
         account = to_be_revealed(LEAKED, question.text)
         for step in (None, *STEPS):
             for terms in (MANY, KEPT):
-                yield of(Reveal(step), [Wish(question, terms.half_width)], 4_000, account, terms)
+                yield of(Reveal(step), [Wish(question, terms.half_width)], half, account, terms)
     for name in CATALOGUE:
         terms, mechanism = playing.made(name)
         batch = playing.played(name).batches[0]
@@ -184,6 +187,9 @@ def parts() -> Iterator[Case]:
             yield case("grid", partial(cells_by, replace(step, version=form)))
         yield case("levels", partial(revealed_at, step))
     yield case("width", lambda: [half_width_on(LAPLACE, Grid(10**6, 10**3, None), 0.01, -3.0)])
+    laws: list[Law] = [LAPLACE, NORMAL]
+    for norm, law in product(("l1", "l2"), laws):
+        yield case("vector of a scale", partial(radius_of_scale, norm, law))
     tree = CountedTree(10, 2, 20)
     yield case("width by a tree", lambda: [tree.half_width(0.01)])
     part = QuestionPart(BoundedMean(1_000), 0.5)
@@ -205,3 +211,7 @@ def cells_by(step: Calibration) -> list[float]:
 
 def revealed_at(step: Calibration) -> list[float]:
     return [-level for level in levels_of(step, KEPT, LEAKED)]
+
+
+def radius_of_scale(norm: str, law: Law) -> list[float]:
+    return [scaled_shape_of(9, norm, 0.01).radius(5_000, -3.0, law)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from holdfast.mechanisms.guess_and_check import (
     CountedTree,
 )
 from holdfast.mechanisms.mechanism import Refuted, Wish, about
-from holdfast.mechanisms.terms import Account
+from holdfast.mechanisms.terms import Account, QuestionPart
 from holdfast.theory.leakage.checks import log_nodes
 from tests.mechanisms.fake import CONDITION, NUMBER, independent, of_count, settled
 from tests.theory.coverage import too_many
@@ -87,6 +88,15 @@ def test_of_a_batch_nothing_is_told_after_it_has_halted() -> None:
     with pytest.raises(BudgetExhausted, match="halted"):
         CountedAnswers(tree).offer(terms, after, [Wish(CONDITION, 0.4)])
     assert checks.surprises_left(terms, after, terms.concentration) == 0
+
+
+def test_a_half_width_in_units_of_a_part_has_room_or_not() -> None:
+    tree, terms = CountedTree(10, 1, 20), independent(10_000, questions=10)
+    part = QuestionPart(terms.concentration)
+    unit = tree.half_width(part.radius(tree.log_level(terms.log_beta))) / terms.half_width
+    for wider, left in ((1.01, 1), (0.99, 0)):
+        stages = [[replace(part, unit=wider * unit)]]
+        assert CountedAnswers(tree).questions_left(terms, Account(), stages) == left
 
 
 def test_an_answer_that_a_refuted_guess_left_open_is_counted_once() -> None:

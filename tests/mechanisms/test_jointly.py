@@ -9,6 +9,7 @@ from functools import cache
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
+from scipy.stats import norm
 
 from holdfast.data.sampling import m_dependent
 from holdfast.mechanisms.bounded_noise import BOUNDED
@@ -16,7 +17,7 @@ from holdfast.mechanisms.leakage import Leakage, as_one_vector
 from holdfast.mechanisms.mechanism import Offer, Wish, charged
 from holdfast.mechanisms.noise import LAPLACE, Grid
 from holdfast.mechanisms.terms import Account, Terms
-from holdfast.mechanisms.vector_release import joint_log_charge, shape_of
+from holdfast.mechanisms.vector_release import joint_log_charge, scaled_shape_of, shape_of
 from holdfast.question.declaring import sub_gaussian
 from holdfast.statistics.entry import Call
 from holdfast.statistics.statistic import Statistic
@@ -329,3 +330,10 @@ def test_so_is_what_a_vector_of_a_declared_scale_told() -> None:
     assert not too_many(wrong(grid.scale / float(grid.cells), after), 0.05 / 2)
     # The twin: no noise, and nothing counted.
     assert too_many(wrong(0.0, Account()), 0.05 / 2)
+
+
+@pytest.mark.parametrize("unit", [0.1, 0.02])
+def test_a_value_is_as_rarely_too_far_for_its_window_as_said(unit: float) -> None:
+    """A normal one of this scale, beyond a quarter of the range to either side."""
+    exactly = math.log(2) + float(norm.logsf(0.25 / (unit / 2)))
+    assert exactly <= scaled_shape_of(9, "l2", unit).log_row <= exactly + 6.0

@@ -6,12 +6,26 @@ import math
 from dataclasses import replace
 from fractions import Fraction
 
+import numpy as np
 import pytest
+from hypothesis import given, strategies as st
 
 from holdfast.mechanisms.bounded_noise import BOUNDED
 from holdfast.mechanisms.claims import CHECKS, GATES, Claims
-from holdfast.mechanisms.mechanism import CONFIRMED, Mechanism, Offer, Symbol, cell_of, released
+from holdfast.mechanisms.mechanism import (
+    CONFIRMED,
+    Mechanism,
+    Offer,
+    Refuted,
+    Symbol,
+    about,
+    cell_of,
+    lies_in,
+    released,
+    revealed,
+)
 from holdfast.mechanisms.terms import Account
+from holdfast.theory.base.intervals import Interval
 from tests.mechanisms.fake import (
     CONDITION,
     every_claim,
@@ -78,3 +92,49 @@ def test_an_answer_far_outside_has_an_interval_at_the_end_of_the_range(times: in
     found = released(unbounded, times * offer.own_grid.last, "answered", 0.0)
     end = 0.0 if times < 0 else 1.0
     assert (found.value, *found.interval) == (end, end, end)
+
+
+def test_the_ends_of_a_range_bind_nothing() -> None:
+    """A claim up to an end of the range holds wherever the interval ends, be it open."""
+    limits = Interval(0.0, 1.0)
+    assert lies_in(Interval(0.2, math.inf), (0.1, 1.0), limits)
+    assert lies_in(Interval(-math.inf, 0.2), (0.0, 0.3), limits)
+    assert not lies_in(Interval(0.2, 1.0), (0.1, 0.999), limits)
+    assert not lies_in(Interval(0.0, 0.2), (0.001, 0.3), limits)
+
+
+@given(
+    claim=st.tuples(st.floats(0.0, 1.0), st.floats(0.0, 1.0)).map(sorted),
+    radius=st.floats(0.0, 0.5),
+    place=st.floats(0.0, 1.0),
+)
+def test_a_refuted_claim_and_an_answer_reveal_where_the_value_can_be(
+    claim: list[float], radius: float, place: float
+) -> None:
+    """It was refuted for a value next to an end of the claim, or beyond it; no end of the range."""
+    low, high = claim
+    offer = offered(BOUNDED)
+    release = settled(BOUNDED, offer, round(place * offer.own_grid.last))
+    near = revealed(offer, release)
+    found = revealed(offer, release, Refuted(1, (low, high), radius))
+    below, above = low > 0.0, high < 1.0
+    possible = [
+        value
+        for value in np.linspace(near.low, near.high, 41).tolist()
+        if (below and value <= low + radius) or (above and value >= high - radius)
+    ]
+    assert all(found.low <= value <= found.high for value in possible)
+    assert 0.0 <= near.low <= found.low
+    assert found.high <= near.high <= 1.0
+    if possible and not above:
+        assert found.high <= max(near.low, low + radius)
+    if possible and not below:
+        assert found.low >= min(near.high, high - radius)
+
+
+def test_a_claim_reveals_what_of_it_is_in_the_range() -> None:
+    (offer,) = CHECKS.offer(independent(2_000), Account(), [about(CONDITION, 0.3, 0.9)])
+    low, high = offer.claim or (0.0, 0.0)
+    assert high > 1.0
+    assert revealed(offer, settled(CHECKS, offer, CHECKS.shown)) == Interval(low, 1.0)
+    assert revealed(offer, settled(CHECKS, offer, CHECKS.silent)) == Interval(0.0, 1.0)

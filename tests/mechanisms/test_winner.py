@@ -24,6 +24,7 @@ from holdfast.mechanisms.winner import CvScores, Winner, WinnerQuestion
 from holdfast.question.row import GRID
 from holdfast.theory.leakage.claim_levels import symbol_log_level
 from holdfast.theory.leakage.winners import cells_of
+from tests.mechanisms.fake import said
 
 WINNER = Winner("winner/1 model")
 GOLDEN = json.loads((Path(__file__).parents[1] / "theory" / "golden.json").read_text())
@@ -70,6 +71,15 @@ def symbols(offer: Offer) -> Iterator[Symbol]:
     for place in range(len(extra["members"])):
         cells = cells_of(extra["rows"], None if cv is None else cv.of(place))
         yield from ((place, low) for low in range(0, extra["rows"] + 1, cells.pitch))
+
+
+def test_who_has_no_score_ranks_last() -> None:
+    assert CvScores((None, 0.5, 0.9), 100).ranks == [3, 2, 1]
+
+
+def test_what_is_reserved_is_the_weight_of_the_least_expected() -> None:
+    offer = offered(terms(1_000), question(16), Account())
+    assert 0.0 < said(offer.prior) == pytest.approx(math.exp(-offer.worst_charge), rel=1e-12)
 
 
 def golden(what: str) -> Any:

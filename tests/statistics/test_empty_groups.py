@@ -30,8 +30,9 @@ def of_nobody(text: str) -> str:
 
 @pytest.mark.parametrize("way", WAYS)
 def test_of_nobody_nothing_is_said(tmp_path: Path, way: str) -> None:
-    table = zoo.table(900, complete=way == "no range")
-    table = table.with_columns(pl.col("k").clip(upper_bound=19))
+    table = zoo.table(900, complete=way == "no range").with_columns(
+        pl.col("k").clip(upper_bound=19)
+    )
     texts = [of_nobody(text) for text in [*zoo.TEXTS, *zoo.ALSO, *KAPPA] if ", rest)" not in text]
     answers = []
     with holdfast.open(table, ledger=tmp_path / "t.ledger", questions=2, **WAYS[way]) as holdout:

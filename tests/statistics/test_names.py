@@ -8,9 +8,13 @@ import polars as pl
 import pytest
 
 import holdfast
+from holdfast.mechanisms.vector_release import MOST_COORDINATES
 from holdfast.question.columns import Schema
-from holdfast.question.expression import ColumnType
+from holdfast.question.expression import ColumnType, Operation
 from holdfast.statistics.bind import short_name
+from holdfast.statistics.entry import Table
+from holdfast.statistics.registry import STATISTICS
+from holdfast.statistics.spelling import capped_loss, loss_of
 from tests.holdout.tables import opened
 
 BOUNDS = {"delay": (-60, 180), "Other one": (0, 9), "whole": (0, 20), "p": (0, 1)}
@@ -62,3 +66,26 @@ def test_only_the_declared_range_is_left_out() -> None:
     assert short_name("avg(clip(x, 0, 9))", schema) == "avg(x)"
     for kept in ("avg(clip(x, 0, 8))", "avg(clip(y, 0, 9))", "avg(clip(x + y, 0, 9))"):
         assert short_name(kept, schema) == kept
+
+
+def test_a_form_shows_the_arguments_that_must_be_given() -> None:
+    most = {"log_loss": 3, "median": 2, "quantile": 3, "rmse": 3}
+    for name, entry in STATISTICS.items():
+        shown = entry.form.count(",") + 1
+        if name.startswith("coordinate"):
+            assert entry.arguments == (shown - 1, shown - 2 + MOST_COORDINATES)
+        else:
+            assert entry.arguments == (shown, most.get(name, shown))
+
+
+@pytest.mark.parametrize("power", [1, 2])
+@pytest.mark.parametrize("label", ["0", "2.5", "whole"])
+def test_a_loss_is_known_by_its_text(label: str, power: int) -> None:
+    table = Table(Schema({"delay": ColumnType.FLOAT, "whole": ColumnType.INTEGER}))
+    values = table.expression("delay"), table.expression(label)
+    tree = capped_loss(*values, 30.0, power).source
+    assert isinstance(tree, Operation)
+    loss = loss_of(tree)
+    assert loss is not None
+    assert (loss.cap, loss.power) == (30.0, power)
+    assert capped_loss(*loss.values, 30.0, power) == capped_loss(*values, 30.0, power)

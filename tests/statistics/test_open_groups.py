@@ -15,8 +15,12 @@ from holdfast.data.polars import PolarsSample
 from holdfast.errors import HoldfastError, InvalidQuestion
 from holdfast.ledger.audit import audit
 from holdfast.ledger.subjects import columns_about, mean_within, subjects_of
+from holdfast.question.columns import Schema
+from holdfast.question.declaring import sub_gaussian
+from holdfast.question.expression import ColumnType
 from holdfast.statistics.bind import bind
-from holdfast.statistics.derived import OpenConditional
+from holdfast.statistics.derived import OpenConditional, OpenDifference
+from holdfast.statistics.entry import Table
 from holdfast.theory.base.intervals import clopper_pearson
 from tests.holdout.tables import same_secret, untouchable, watch
 from tests.seam import desk_of
@@ -288,3 +292,12 @@ def _session(path: Path, seed: int, copies: int, **facts: Any) -> tuple[bool, fl
 def test_adaptive_sessions_are_true_and_their_twins_are_not(tmp_path: Path, how: str) -> None:
     """The truth is 0."""
     require_true_sessions(_session, tmp_path, how)
+
+
+def test_a_half_width_of_a_difference_is_a_part_of_both_units() -> None:
+    """Of 2 sigma of the mean without a range, and of the range of the other."""
+    types = {"gain": ColumnType.FLOAT, "late": ColumnType.BOOLEAN}
+    schema = Schema(types).declare({"gain": sub_gaussian(0.4)})
+    question = bind("difference(avg(gain), avg(late))", Table(schema))
+    assert isinstance(question, OpenDifference)
+    assert question.unit(1_000) * (question.high - question.low) == pytest.approx(2 * 0.4 + 1.0)

@@ -235,11 +235,16 @@ def test_a_mean_says_no_more_than_its_bets(numerators: list[int]) -> None:
 
 
 def test_an_empty_group_says_nothing() -> None:
-    for rule in (GroupShare(9, LOG_P, (), (-8.0,)), Overlap(9, LOG_P, -8.0)):
-        assert rule.decode((0, 0)).value is None
-        assert rule.decode((0, 0)).interval == UNKNOWN
-    assert GroupMeanRule(9, LOG_P, (-8.0,)).decode((0, 0, 0, 0)).value is None
-    assert Contrast(9, LOG_P, ((-8.0,), (-8.0,)), True).decode((0, 3, 0, 0, 0)).value is None
+    empty: dict[Rule, tuple[int, ...]] = {
+        GroupShare(9, LOG_P, (), (-8.0,)): (0, 0),
+        Overlap(9, LOG_P, -8.0): (0, 0),
+        GroupMeanRule(9, LOG_P, (-8.0,)): (0, 0, 0, 0),
+        Contrast(9, LOG_P, ((-8.0,), (-8.0,)), True): (0, 3, 0, 0, 0),
+        PairedRule(9, LOG_P, True, -8.0): (0, 0, 0, 0),
+    }
+    for rule, symbols in empty.items():
+        told = rule.decode(symbols)
+        assert (told.value, told.interval, told.rows) == (None, UNKNOWN, (0, 0))
 
 
 @given(st.integers(2, 400), st.floats(0, 1), st.floats(-20, -1))

@@ -472,8 +472,8 @@ class GitKeeper:
 
     def _is_reserved(self) -> bool:
         """Whether the newest entry is a reservation of another machine."""
-        seq, text, _ = self.records.text.rows[-1] if self.records.text.rows else (0, "", "")
-        return seq != self._newest and '"kind":"reserve/' in text
+        newest = self.records.text.rows[-1:]
+        return any(seq != self._newest and '"kind":"reserve/' in text for seq, text, _ in newest)
 
     def let_go(self) -> None:
         """Free the lock of this machine."""

@@ -630,7 +630,7 @@ def m_dependent_look(
         sums, shares = (m_dependent_mean_interval(each, m, half) for each in (inside, *group))
         share = float(group[0].mean())
         rows = int(np.count_nonzero(group[0]))
-        if rows == 0 or shares.low == 0.0:
+        if shares.low == 0.0:  # as it is of nobody
             return rule.encode(rows, None, UNKNOWN)
         low, high = round_down(sums.low / shares.high), round_up(sums.high / shares.low)
         interval = Interval(max(0.0, low), min(1.0, high))

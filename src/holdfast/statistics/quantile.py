@@ -237,8 +237,7 @@ class Quantile:
         right, high = min(over, default=(self.high, 1.0))
         if right <= left:
             return left
-        part = (self.level - low) / (high - low) if high > low else 0.5
-        return left + (right - left) * min(1.0, max(0.0, part))
+        return left + (right - left) * ((self.level - low) / (high - low))  # low < level <= high
 
 
 _LOG_CELLS = 4_096

@@ -177,7 +177,8 @@ def m_dependent_mean_interval(values: ArrayLike, m: int, log_p: float) -> Interv
 )
 def f1_interval(tp: int, fp: int, fn: int, log_p: float) -> Interval:
     """The interval of F1, rounded outwards; [0, 1] if every row is a true negative."""
-    return f1_of_share(share_interval(tp, fp + fn, log_p))
+    wrong = sum(require.integer_at_least(*each, 0) for each in (("fp", fp), ("fn", fn)))
+    return f1_of_share(share_interval(tp, wrong, log_p))
 
 
 def f1_of_share(interval: Interval) -> Interval:

@@ -86,13 +86,13 @@ def cv_ranks(scores: Sequence[float]) -> list[int]:
 def order_log_charge(prior: Sequence[Fraction | float], order: Sequence[int]) -> float:
     """Nats of telling the first members in their order, rounded up."""
     total = Fraction(1)
-    weights = [Fraction(weight) for weight in prior]
-    if len(set(order)) < len(order) or not all(0 <= each < len(weights) for each in order):
+    weights = [Fraction(weight) for weight in prior if weight > 0]  # nan is not
+    if len(set(order)) < len(order) or not all(0 <= each < len(prior) for each in order):
         raise InvalidArgument(
-            f"the order {list(order)} names a member twice, or none of the {len(weights)}; "
+            f"the order {list(order)} names a member twice, or none of the {len(prior)}; "
             "name different members, counted from 0."
         )
-    if min(weights, default=Fraction(0)) <= 0 or sum(weights) > 1 + Fraction(1, 10**9):
+    if not 0 < len(prior) == len(weights) or sum(weights) > 1 + Fraction(1, 10**9):
         raise InvalidArgument(
             f"the weights of the members sum to {float(sum(weights)):g}; they must be above 0 and "
             "sum to at most 1."
