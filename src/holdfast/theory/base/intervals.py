@@ -549,12 +549,17 @@ def cdf_band_lower(
     n = require.positive_integer("n", n)
     count = require.integer_between("count", count, 0, n)
     log_p = require.log_probability("log_p", log_p)
-    return _band_lower(n, count, log_p, alike=alike, beyond=beyond)
+    return _band_lower(n, count, _band(n, log_p, alike=alike), beyond=beyond)
 
 
-def _band_lower(n: int, count: int, log_p: float, *, alike: bool, beyond: float) -> float:
+def _band(n: int, log_p: float, *, alike: bool) -> tuple[int, float]:
+    """The points of the band, and the level of its lower end at each."""
     points = band_points(n, log_p)
-    level = _side_level(level_share(log_p, 0.5 / points), alike)
+    return points, _side_level(level_share(log_p, 0.5 / points), alike)
+
+
+def _band_lower(n: int, count: int, band: tuple[int, float], *, beyond: float) -> float:
+    points, level = band
 
     def share(k: int) -> float:  # k from 1
         return math.sin(math.pi * (k - 0.5) / (2 * points)) ** 2
@@ -583,8 +588,9 @@ def threshold_interval(n: int, count: int, log_p: float, *, alike: bool = True) 
         radius = _band_radius(n, part)
         low = max(low, round_down(count / n - radius))
         high = min(high, round_up(count / n + radius))
-    low = max(low, _band_lower(n, count, part, alike=alike, beyond=low))
-    above = _band_lower(n, n - count, part, alike=alike, beyond=round_down(1.0 - high))
+    band = _band(n, part, alike=alike)
+    low = max(low, _band_lower(n, count, band, beyond=low))
+    above = _band_lower(n, n - count, band, beyond=round_down(1.0 - high))
     return Interval(low, min(1.0, round_up(min(high, 1.0 - above))))
 
 
