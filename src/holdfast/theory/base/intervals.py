@@ -19,11 +19,7 @@ from fractions import Fraction
 from numbers import Real
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import ArrayLike
-
 from holdfast import require
-from holdfast.errors import InvalidArgument
 from holdfast.theory.base import special
 from holdfast.theory.base.safeside import (
     float_below,
@@ -45,14 +41,12 @@ __all__ = [
     "clopper_pearson_upper",
     "clopper_pearson_within",
     "dkw_radius",
-    "empirical_bernstein",
     "empirical_bernstein_radius",
     "independent_clopper_pearson",
     "independent_clopper_pearson_upper",
     "kl_interval",
     "kl_upper",
     "log_binomial_cdf",
-    "order_statistics_interval",
     "quantile_ranks",
     "share_interval",
     "threshold_interval",
@@ -294,13 +288,6 @@ def empirical_bernstein_radius(n: int, variance: float, log_p: float) -> float:
     return round_up(math.sqrt(2 * variance * L / n) + 7 * L / (3 * (n - 1)))
 
 
-def empirical_bernstein(n: int, mean: float, variance: float, log_p: float) -> Interval:
-    """The empirical Bernstein interval inside [0, 1]: see `empirical_bernstein_radius`."""
-    mean = require.between("mean", mean, 0.0, 1.0)
-    radius = empirical_bernstein_radius(n, variance, log_p)
-    return Interval(max(0.0, mean - radius), min(1.0, mean + radius))
-
-
 def _mirrored(upper: float) -> float:
     """1 - upper, rounded down: the subtraction (and 1 - mean) may be off by half a unit of 1."""
     return max(0.0, 1.0 - upper - _EPS)
@@ -478,24 +465,6 @@ def quantile_ranks(n: int, q: float, log_p: float, *, alike: bool = True) -> tup
     low = largest_integer(lambda r: log_binomial_cdf(n, r - 1, q) <= side, most=n)
     high = smallest_integer(lambda s: log_binomial_cdf(n, n - s, complement) <= side, most=n)
     return low, n + 1 if high is None else high
-
-
-def order_statistics_interval(
-    values: ArrayLike, q: float, log_p: float, declared: Interval, *, alike: bool = True
-) -> Interval:
-    """The closed interval of the order statistics, inside the declared range."""
-    x = np.asarray(values, dtype=np.float64).ravel()
-    if np.isnan(x).any():
-        raise InvalidArgument("a value is not a number; leave missing values out or declare them.")
-    if x.size == 0:
-        return declared
-    low, high = quantile_ranks(x.size, q, log_p, alike=alike)
-    wanted = [rank - 1 for rank in (low, high) if 1 <= rank <= x.size]
-    ordered = np.partition(x, wanted) if wanted else x
-    return Interval(
-        max(declared.low, float(ordered[low - 1])) if low >= 1 else declared.low,
-        min(declared.high, float(ordered[high - 1])) if high <= x.size else declared.high,
-    )
 
 
 @theorem(
