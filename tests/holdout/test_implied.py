@@ -327,7 +327,7 @@ def test_missing_rows_imply_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         assert 0.0 in answer.interval
 
         sides = tuple(bind(f"avg({name})", desk.table) for name in "pq")
-        monkeypatch.setattr(SIDES_OF_DIFFERENCE, lambda _: sides)
+        monkeypatch.setattr(SIDES_OF_DIFFERENCE, lambda *_: sides)
         twin = Implications(desk.ground, lambda: desk.table)
         wrong = twin.of(difference, NamedLooks(desk.transcript.answers[:2]))
         assert wrong is not None

@@ -14,6 +14,7 @@ from holdfast.ledger.attachments import (
     Promotion,
     ValuesKept,
     nonce_of,
+    schema_beside,
 )
 from holdfast.question.bounds import Range
 from holdfast.question.columns import Schema
@@ -28,7 +29,8 @@ Body = dict[str, Any]
 def attached(name: str, column: str, origin: Any, digest: str | None) -> Body:
     bounds = Range(0.0, 1.0) if origin == "computed" else None
     kind = ColumnType.FLOAT if origin == "computed" else ColumnType.TEXT
-    return AttachedColumn(name, column, origin, digest, kind, bounds, "now", None).body()
+    keyless = (origin, digest) == ("computed", "1")
+    return AttachedColumn(name, column, origin, digest, kind, bounds, "now", None, keyless).body()
 
 
 ENTRIES: st.SearchStrategy[list[Body]] = st.lists(
@@ -83,7 +85,9 @@ def test_a_column_is_one_whatever_its_names_are(entries: list[Body]) -> None:
 @given(ENTRIES)
 def test_questions_know_them_by_one_name(entries: list[Body]) -> None:
     found = folded(entries)
-    schema = found.beside(Schema(dict.fromkeys(TABLE, ColumnType.INTEGER)))
+    table = Schema(dict.fromkeys(TABLE, ColumnType.INTEGER))
+    schema = schema_beside(table, found.columns.values())
+    assert found.made_for_keys == {each.name for each in found if not each.keyless}
     for column in found:
         assert schema.column(column.name, quoted=True).name == column.column
 

@@ -115,9 +115,6 @@ def _claims() -> Calls:
     for runs in ((), (3,), (0, 5, 2), (1,) * 20):
         yield call(checks.run_length_log_weight, runs)
         yield call(checks.run_length_log_weight, runs, 2.0)
-    for levels in ((-3.0, -5.0, -9.0), (-1.0,), ()):
-        for log_p in (-0.5, -4.0, -5.0, -20.0):
-            yield call(claim_levels.grade_shown, log_p, levels)
     for G, m in ((0, 20), (-1, 20), (100, -1), (100, 0)):
         yield call(release.DiscreteUniform, G, m)
     discrete = release.DiscreteUniform(100, 20)
@@ -153,7 +150,6 @@ def _widths() -> Calls:
     profiles = (BoundedMean(3000), SubExponential(0.01, 0.05), MDependentMean(3000, 2))
     for profile in profiles:
         for k in (1, 2, 60):
-            yield call(equal_width.best_renyi_half_width, profile, k, -3.0)
             for rounds in (1, 2, 5):
                 yield call(equal_width.rounds_half_width, profile, k, min(rounds, k), -3.0)
                 yield call(

@@ -48,7 +48,7 @@ from holdfast.theory.base.unbounded import (
     Windowed,
 )
 from holdfast.theory.direct.bounded_mean import bet_excess, bet_interval, half_each_interval
-from holdfast.theory.direct.losses import moment_interval, r2_interval, root_interval
+from holdfast.theory.direct.losses import moment_interval, root_interval
 from holdfast.theory.direct.paired import exact_paired_lower
 from holdfast.theory.direct.spread import covariance_by_bets, std_by_bets
 from holdfast.theory.direct.symbols import GridSymbol, StepSymbol, grid_answer, step_interval
@@ -239,8 +239,6 @@ def more_cases() -> Iterator[Case]:
     yield case("covariance_by_bets", lambda: covariance_by_bets(few, other, -3.0), OUT, LARGER)
     third, in_order = [0.1, 0.4, 0.9], ([24, 48, 24], [(29 * rank) % 96 for rank in range(96)])
     yield case("half_each_interval", lambda: half_each_interval(third, third, *in_order, -3.0), OUT)
-    twice = [2 * value for value in VALUES]
-    yield case("r2_interval", lambda: r2_interval(VALUES, twice, (1.0, 2.0), -3.0), OUT)
     yield case("root_interval", lambda: root_interval(Interval(0.3, 0.6)), OUT)
     yield case("moment_interval", lambda: moment_interval(VALUES, 6.0, -3.0), OUT)
     yield case("step_interval", lambda: step_interval(0.3, StepSymbol(3, 4), 0.1), OUT)

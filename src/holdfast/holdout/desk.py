@@ -548,12 +548,11 @@ class Desk:
         False if it can never be answered: then it is given up, and keeps its worst charge. Trouble
         that passes leaves it reserved.
         """
-        sample = self.protected.needed()
         for _ in range(_TRIES):
             try:
                 answered = self._answered(pending, questions)
             except Exception as error:
-                if passes(error) or not is_readable(sample):
+                if passes(error) or not is_readable(self.protected.needed()):
                     raise
             else:
                 self._write_settled(pending, answered, conclude)
@@ -576,8 +575,7 @@ class Desk:
 
     def attached_of(self, questions: Iterable[Statistic]) -> list[AttachedColumn]:
         """The attached columns that some questions are about."""
-        columns = (name for each in questions for name in each.columns)
-        return self.transcript.attached_among(columns)
+        return self.transcript.attached_among([name for each in questions for name in each.columns])
 
     def _nonce(self, question: Statistic) -> str | None:
         """What the text does not say of a question, and its noise must depend on."""

@@ -164,8 +164,7 @@ def _is_too_long(desk: Desk, found: DescribedQuestion | DescribedParts) -> bool:
         return any(_is_too_long(desk, part) for part in found.parts)
     if not desk.transcript.terms.promises:
         return False
-    t = desk.half_width(None, found)
-    if found.reach <= max(t, WHOLE_RANGE):
+    if found.reach <= WHOLE_RANGE or found.reach <= (t := desk.half_width(None, found)):
         return False
     try:
         question = bind(found.text, desk.table)  # its group has the size that the ledger knows

@@ -227,35 +227,19 @@ class Verbs:
             require_one_claim("gate", None, at_most, at_least)
         elif at_most is not None or at_least is not None:
             require_one_claim("check", guess, at_most, at_least)
-        rows = partial(self._desk.other_rows, compared=False)
+        desk = self._desk
         claim = replace(
-            guess_of(rows, guess, at_most, at_least),
+            guess_of(partial(desk.other_rows, compared=False), guess, at_most, at_least),
             gated=gate,
             forecast=forecast_grounds(options, gated=gate),
             graded=gate and require.flag("grades", options.get("grades", False)),
         )
         question = self._worded(question, options, by)
-        with self._desk.store.guard:
-            self._desk.refresh()
+        with desk.store.guard:
             if discover:
-                return cost_of_discovering(self._desk, question)
-            return self._cost(question, claim, CallTerms.of(options).width)
-
-    def _cost(self, question: Question | TableCall, claim: Guess, width: NamedWidth) -> Cost:
-        describe = claim.verb == "ask" and not width.is_named
-        rows = self._desk.transcript.terms.rows
-        bound = bound_to(self._desk, question, knowing(self._desk, claim.rows), describe=describe)
-        if isinstance(bound, Labelled) and claim.side is None:
-            part = width.part_of([member for _, member in bound.members], rows)
-            return cost_of(self._desk, bound, claim.each(len(bound.members)), part)
-        single = one_answer_of(bound)
-        if claim.verb == "check":
-            claim = guess_of_likely_width(self._desk, [single], claim, width)
-        part = claim.tolerance_at(0, width.part_of([single], rows))
-        claim = on_side_of_claim(claim, single)
-        if claim.side is None:
-            require_telling(self._desk, [single], claim, part)
-        return cost_of(self._desk, single, claim, part)
+                desk.refresh()
+                return cost_of_discovering(desk, question)
+            return _cost(desk, question, claim, CallTerms.of(options).width)
 
     @overload
     def ask(
@@ -290,14 +274,14 @@ class Verbs:
         looked at: that ends asks and checks for good, and text questions stay.
         """
         terms, question = CallTerms.of(options), self._worded(question, options, by)
-        discover, top = options.get("discover", False), options.get("top")
+        desk, discover, top = self._desk, options.get("discover", False), options.get("top")
         if discover:
-            groups = groups_to_discover(self._desk, question, terms.width, top)
+            groups = groups_to_discover(desk, question, terms.width, top)
         elif top is not None:
             raise InvalidArgument("top= chooses among discovered groups; it needs discover=True.")
         else:
-            groups = knowing(self._desk, None)
-        return self._put(question, Guess(), terms, groups, describe=True)
+            groups = knowing(desk, None)
+        return self._put(desk, question, Guess(), terms, groups, describe=True)
 
     @takes(BatchOptions)
     def ask_many(
@@ -342,8 +326,8 @@ class Verbs:
         """
         claim = self._claim("check", question, guess, options)
         question = self._worded(question, options, by)
-        groups = knowing(self._desk, claim.rows)
-        return self._put(question, claim, CallTerms.of(options), groups)
+        desk = self._desk
+        return self._put(desk, question, claim, CallTerms.of(options), knowing(desk, claim.rows))
 
     @takes(BatchOptions)
     def check_many(
@@ -381,26 +365,24 @@ class Verbs:
         claim is told with such a number, or less, has at most that probability. The other options
         are those of `ask`.
         """
-        require_unprotected(self._desk, options.get("dev"))
+        desk = self._desk
+        require_unprotected(desk, options.get("dev"))
         forecast = forecast_grounds(options, gated=True)
         graded = require.flag("grades", options.get("grades", False))
         claim = self._claim("gate", question, None, options)
         guess = replace(claim, gated=True, forecast=forecast, graded=graded)
         worded = self._worded(question, options)
-        single = one_answer_of(bound_to(self._desk, worded, knowing(self._desk, None)))
+        single = one_answer_of(bound_to(desk, worded, knowing(desk, None)))
         guess = on_side_of_claim(guess, single)
-        requests = CallTerms.of(options).requests(self._desk, [single], [None], guess)
-        before = told_before(self._desk, [single], requests)
+        requests = CallTerms.of(options).requests(desk, [single], [None], guess)
+        before = told_before(desk, [single], requests)
         if before is None:
-            self._desk.refresh()
-            if implied_claim(self._desk, single, guess, 0, requests[0].tolerance) is None:
-                require_enough_differing(self._desk, single, guess)
-                untried = not_tried(
-                    self._desk, single, guess, requests[0], options.get("skip_below")
-                )
+            if implied_claim(desk, single, guess, 0, requests[0].tolerance) is None:
+                require_enough_differing(desk, single, guess)
+                untried = not_tried(desk, single, guess, requests[0], options.get("skip_below"))
                 if untried is not None:
                     return untried
-            before = answers_to(self._desk, [single], requests, guess)
+            before = answers_to(desk, [single], requests, guess)
         (answer,) = before
         return answer
 
@@ -443,6 +425,7 @@ class Verbs:
 
     def _put(
         self,
+        desk: Desk,
         question: Question | TableCall,
         guess: Guess,
         terms: CallTerms,
@@ -451,7 +434,6 @@ class Verbs:
         describe: bool = False,
     ) -> Answer | Groups | Distribution:
         describe = describe and not terms.width.is_named
-        desk = self._desk
         bound = bound_to(desk, question, groups, describe=describe)
         if isinstance(bound, Labelled) and guess.side is None:
             guess = guess.each(len(bound.members))
@@ -469,7 +451,7 @@ class Verbs:
             if not self._is_described_check(single, guess, terms):
                 raise
         # What the ledger no longer checks, its text still answers.
-        return self._put(question, Guess(), terms, groups, describe=True)
+        return self._put(desk, question, Guess(), terms, groups, describe=True)
 
     def _is_described_check(self, question: Bound, guess: Guess, terms: CallTerms) -> bool:
         """Whether a check named no half-width, and is of what its text describes."""
@@ -497,6 +479,23 @@ class Verbs:
             return claim
         share = require.between("differing", differing, 0.0, 1.0, open_low=True)
         return replace(claim, differing=share)
+
+
+def _cost(desk: Desk, question: Question | TableCall, claim: Guess, width: NamedWidth) -> Cost:
+    describe = claim.verb == "ask" and not width.is_named
+    rows = desk.transcript.terms.rows
+    bound = bound_to(desk, question, knowing(desk, claim.rows), describe=describe)
+    if isinstance(bound, Labelled) and claim.side is None:
+        part = width.part_of([member for _, member in bound.members], rows)
+        return cost_of(desk, bound, claim.each(len(bound.members)), part)
+    single = one_answer_of(bound)
+    if claim.verb == "check":
+        claim = guess_of_likely_width(desk, [single], claim, width)
+    part = claim.tolerance_at(0, width.part_of([single], rows))
+    claim = on_side_of_claim(claim, single)
+    if claim.side is None:
+        require_telling(desk, [single], claim, part)
+    return cost_of(desk, single, claim, part)
 
 
 # What a leaderboard needs of a holdout beside its verbs: its own lines of the ledger.

@@ -11,7 +11,7 @@ nothing was asked.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Any, Literal, TypeAlias, get_args
@@ -34,6 +34,7 @@ __all__ = [
     "TurnedAway",
     "ValuesKept",
     "nonce_of",
+    "schema_beside",
 ]
 
 _BOARD, _TURNED_AWAY = "board/1", "turned_away/1"
@@ -367,14 +368,15 @@ class Attachments:
         first = self._firsts.get(identity)
         return None if first is None else self.columns[first]
 
-    def beside(self, schema: Schema) -> Schema:
-        """The schema of the table with these."""
-        own = [each for each in self if not each.is_alias]
-        return schema.with_columns(
-            {each.name: each.type for each in own},
-            {each.name: each.bounds for each in own if each.bounds is not None},
-            {each.name: each.column for each in self if each.is_alias},
-        )
+
+def schema_beside(schema: Schema, attached: Collection[AttachedColumn]) -> Schema:
+    """The schema of a table with these columns."""
+    own = [each for each in attached if not each.is_alias]
+    return schema.with_columns(
+        {each.name: each.type for each in own},
+        {each.name: each.bounds for each in own if each.bounds is not None},
+        {each.name: each.column for each in attached if each.is_alias},
+    )
 
 
 def nonce_of(attached: Sequence[AttachedColumn]) -> str:

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from holdfast import require
 from holdfast.errors import BudgetExhausted, InvalidQuestion, LedgerTampered, Refused
-from holdfast.ledger.attachments import AttachedColumn, Attachments
+from holdfast.ledger.attachments import AttachedColumn, Attachments, schema_beside
 from holdfast.ledger.chain import canonical
 from holdfast.ledger.opening import Opening
 from holdfast.mechanisms.described import Described
@@ -494,9 +494,9 @@ def _schema(
     member: str | None,
 ) -> Schema:
     """The columns that were there when it was opened, and the member's, by the search's name."""
-    before = Attachments(dict(islice(attached.items(), dictionary.columns)))
-    own = opening.schema
-    schema = before.beside(own if dictionary.added is None else schema_with(own, dictionary.added))
+    own, before = opening.schema, list(islice(attached.values(), dictionary.columns))
+    declared = own if dictionary.added is None else schema_with(own, dictionary.added)
+    schema = schema_beside(declared, before)
     if member is None:
         return schema
     brought = attached[member]

@@ -17,11 +17,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import combinations
 from operator import is_
-from typing import Protocol, TypeAlias, TypeVar
+from typing import Protocol, TypeAlias
 
 from holdfast.data.sampling import Independent
 from holdfast.errors import HoldfastError
@@ -32,11 +33,11 @@ from holdfast.ledger.subjects import (
     SharesAbove,
     ValueAbout,
     columns_about,
+    condition_of_share,
     condition_subject,
     further_condition,
     group_subject,
     is_everything,
-    is_share,
     junction_of,
     mean_of,
     mean_within,
@@ -49,7 +50,7 @@ from holdfast.mechanisms.mechanism import CLOSE
 from holdfast.question import build
 from holdfast.question.expression import Expression, Op, text_of
 from holdfast.question.row import RowValue, row_value
-from holdfast.statistics.bind import asked_again
+from holdfast.statistics.bind import asked_again, event_text
 from holdfast.statistics.derived import (
     Difference,
     Joined,
@@ -58,7 +59,7 @@ from holdfast.statistics.derived import (
     as_counted,
     counted_condition,
 )
-from holdfast.statistics.description import DescribedQuestion, described, event_text, truth_of
+from holdfast.statistics.description import DescribedQuestion, described_again, truth_of
 from holdfast.statistics.entry import Bound, Table
 from holdfast.statistics.mean import Mean, expression_of
 from holdfast.statistics.rule import Ground
@@ -83,7 +84,6 @@ __all__ = [
     "intersected",
 ]
 
-_T = TypeVar("_T")
 _TELLING = ("answered", "confirmed", "shown")  # the statuses of looks that say something
 _DIFFERENCE = "difference("  # how the text of one begins
 
@@ -276,7 +276,6 @@ class Implications:
     keyed: Callable[[frozenset[str]], bool] = field(default=lambda _: False)
     _has_other_truths: bool = field(init=False)
     _described: dict[str, DescribedQuestion | None] = field(default_factory=dict)
-    _events: dict[str, str | None] = field(default_factory=dict)
     _read: dict[str, Bound | None] = field(default_factory=dict)
     _values: dict[str, ValueAbout | None] = field(default_factory=dict)  # of looks, as read again
     _above: dict[str, tuple[Sequence[Recorded], SharesAbove]] = field(default_factory=dict)
@@ -307,10 +306,10 @@ class Implications:
         sources = [self._part(question, released)]
         if isinstance(question, Total):
             sources.append(_linear(self._part(question.mean, released), question.population))
-        sides = _sides(question)
+        pair = _pair(question)
+        sides = _sides(question, pair)
         if sides is not None and self._are_alike(question, sides):
             sources.append(_apart(*(self._part(side, released) for side in sides)))
-        pair = _pair(question)
         if chained and pair is not None:
             sources.append(_chain(pair[0].text, pair[1].text, self._edges(question, released)))
         sources += self._junctions(question, released)
@@ -332,9 +331,10 @@ class Implications:
                 shares = [_share_of(op, each) for each in split]
                 if self._are_alike(question, shares):
                     yield _joined(op, [self._part(each, released) for each in shares])
-        if not isinstance(question, Mean) or not is_share(question):
+        condition = condition_of_share(question) if isinstance(question, Mean) else None
+        if condition is None:
             return
-        for look in released.looks_about(condition_subject(expression_of(question.row))):
+        for look in released.looks_about(condition_subject(condition)):
             other, source = self._asked(look.question), _says(look)
             joint = None if other is None else junction_of(other)
             if source is None or other is None or joint is None:
@@ -469,15 +469,16 @@ class Implications:
         """What looks at the same part say: at the question itself, or at it turned over."""
         looks = self._looks(question, released)
         own, turned = {each.look for each in looks}, _turned(question)
+        is_share = condition_of_share(question) is not None
         others = [] if turned is None else self._looks(turned, released)
         other = _meet(_says(each) for each in others if each.look not in own)
-        return _meet([*map(_says, looks), _linear(other, -1, int(is_share(question)))])
+        return _meet([*map(_says, looks), _linear(other, -1, int(is_share))])
 
     def _looks(self, question: Bound, released: ReleasedLooks) -> list[Recorded]:
         """The looks at a question, and what those at its event say of it."""
         texts = _texts(question)
         own, looks = texts[0], [look for text in texts for look in released.looks_at(text)]
-        event = self._event(own) if released.describes else None
+        event = event_text(question) if released.describes else None
         others = () if event is None else released.looks_at_event(event)
         others = [each for each in others if each.question != own]
         form = self._with_rule(own) if others else None  # which takes long to find
@@ -485,27 +486,13 @@ class Implications:
             looks += [each for each in (restated(look, form) for look in others) if each]
         return looks
 
-    def _event(self, text: str) -> str | None:
-        """The event that a question rests on, if it has a description."""
-        if text not in self._events:
-            self._events[text] = self._of_text(text, lambda question, _: event_text(question))
-        return self._events[text]
-
     def _with_rule(self, text: str) -> DescribedQuestion | None:
-        """The question with the rule of its description, if it has one."""
+        """The question with the rule of its description; None where its text does not say it."""
         if text not in self._described:
-            self._described[text] = self._of_text(text, described)
+            self._described[text] = None
+            with suppress(HoldfastError):  # it has no description
+                self._described[text] = described_again(text, self.ground)
         return self._described[text]
-
-    def _of_text(self, text: str, find: Callable[[Bound, Ground], _T | None]) -> _T | None:
-        """What is found of the question that a text says; None where it does not say all of it."""
-        if self.ground is None:
-            return None
-        try:
-            question = self.ground.prior.read(text)
-            return find(question, self.ground) if question.text == text else None
-        except HoldfastError:  # it has no description
-            return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -568,7 +555,7 @@ def _texts(question: Bound) -> list[str]:
     return [question.text]
 
 
-def _sides(question: Bound) -> tuple[Bound, Bound] | None:
+def _sides(question: Bound, pair: tuple[RowValue, RowValue] | None) -> tuple[Bound, Bound] | None:
     """The two means that a question is the difference of.
 
     Of values of the same rows they are only where no row can be without a value: else each mean
@@ -576,7 +563,6 @@ def _sides(question: Bound) -> tuple[Bound, Bound] | None:
     """
     if isinstance(question, Difference):
         return question.first, question.second
-    pair = _pair(question)
     return None if pair is None else (Mean(pair[0]), Mean(pair[1]))
 
 
@@ -621,9 +607,9 @@ def _bounding(op: Op, source: Implied) -> Implied:
 
 def _turned(question: Bound) -> Bound | None:
     """The share of all other rows, or the difference with its sign changed."""
-    among = mean_within(question)
-    if among is not None and is_share(question):
-        return mean_of(build.negation(expression_of(among[0])), among[1])
+    among, condition = mean_within(question), condition_of_share(question)
+    if among is not None and condition is not None:
+        return mean_of(build.negation(condition), among[1])
     if isinstance(question, Difference):
         return Difference(question.second, question.first)
     pair = _pair(question)

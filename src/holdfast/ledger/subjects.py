@@ -35,7 +35,7 @@ from holdfast.statistics.derived import (
 )
 from holdfast.statistics.description import DescribedParts, DescribedQuestion
 from holdfast.statistics.entry import Bound
-from holdfast.statistics.mean import GroupMean, Mean, expression_of
+from holdfast.statistics.mean import GroupMean, Mean
 from holdfast.statistics.quantile import OpenQuantile, Quantile
 from holdfast.theory.base.implied import (
     ThresholdCut,
@@ -52,11 +52,11 @@ __all__ = [
     "SharesAbove",
     "ValueAbout",
     "columns_about",
+    "condition_of_share",
     "condition_subject",
     "further_condition",
     "group_subject",
     "is_everything",
-    "is_share",
     "junction_of",
     "mean_of",
     "mean_within",
@@ -76,19 +76,18 @@ def statistic_of(question: Bound) -> Bound:
 
 def junction_of(question: Bound) -> tuple[Op, list[Expression]] | None:
     """The conditions of which all, or one at least, must hold in a share's rows."""
-    if not isinstance(question, Mean) or not is_share(question):
-        return None
-    condition = expression_of(question.row)
+    condition = condition_of_share(question) if isinstance(question, Mean) else None
     if not isinstance(condition, Operation) or condition.op not in (Op.AND, Op.OR):
         return None
-    known = all(is_share(Mean(row_value(each))) for each in condition.args)
+    known = all(condition_of_share(Mean(row_value(each))) for each in condition.args)
     return (condition.op, list(condition.args)) if known else None
 
 
-def is_share(question: Bound) -> bool:
-    """Whether it is the share of rows with a condition that is known in every one of them."""
+def condition_of_share(question: Bound) -> Expression | None:
+    """The condition of which it is the share of rows, if it is known in every one of them."""
     among = mean_within(question)
-    return among is not None and among[0].is_condition
+    source = among[0].source if among is not None and among[0].is_condition else None
+    return source if isinstance(source, Expression) else None
 
 
 _ABOVE: Mapping[Op, tuple[bool, bool]] = {  # strict, and turned over

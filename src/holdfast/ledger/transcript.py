@@ -16,7 +16,7 @@ from itertools import count as counting
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from holdfast.errors import LedgerTampered
-from holdfast.ledger.attachments import ATTACHING, AttachedColumn, Attachments
+from holdfast.ledger.attachments import ATTACHING, AttachedColumn, Attachments, schema_beside
 from holdfast.ledger.chain import GENESIS, RESTORE, Row, canonical, verify
 from holdfast.ledger.checkpoint import (
     EVENT,
@@ -459,7 +459,7 @@ class Transcript:
         """Public facts of the table, with what was declared and attached since."""
         table = self.opening.table
         schema = self.dictionaries.declared(table.schema)
-        return Table(self.attached.beside(schema), table.design)
+        return Table(schema_beside(schema, self.attached.columns.values()), table.design)
 
     def attached_among(self, columns: Iterable[str]) -> list[AttachedColumn]:
         """Attached columns among these, in the order of their names."""

@@ -35,9 +35,9 @@ from holdfast.theory.base.safeside import round_up
 __all__ = [
     "EXACT",
     "Exact",
+    "ExactValues",
     "alphabet_log_charge",
     "exact_grid",
-    "exact_symbols",
     "planned_without",
     "unpromised_offer",
     "unpromised_release",
@@ -104,18 +104,27 @@ def exact_grid(question: Statistic, rows: int) -> Grid:
     return Grid(count if question.row.is_condition else count * GRID, 0, 0)
 
 
-def exact_symbols(
-    offers: Sequence[Offer], questions: Sequence[Statistic], sample: Sample
-) -> list[Symbol]:
-    """The exact values of all questions, from one scan: numerators over the offers' cells."""
-    return [
-        offer.own_grid.cell(measured.numerator, measured.denominator)
-        for offer, measured in zip(offers, measure(sample, questions), strict=True)
-    ]
+class ExactValues:
+    """Mechanism whose symbols are exact values, from one scan: numerators over offers' cells."""
+
+    __slots__ = ()
+
+    def respond(
+        self,
+        terms: Terms,  # noqa: ARG002 - the same door for every mechanism
+        offers: Sequence[Offer],
+        questions: Sequence[Statistic],
+        sample: Sample,
+        noise: Callable[[int], Noise],  # noqa: ARG002
+    ) -> list[Symbol]:
+        return [
+            offer.own_grid.cell(measured.numerator, measured.denominator)
+            for offer, measured in zip(offers, measure(sample, questions), strict=True)
+        ]
 
 
 @dataclass(frozen=True, slots=True)
-class Exact:
+class Exact(ExactValues):
     """Exact values of the sample."""
 
     name: ClassVar[str] = "exact/1"
@@ -128,16 +137,6 @@ class Exact:
             charge = alphabet_log_charge(grid.last + 1)
             offers.append(unpromised_offer(account, wish, position, grid=grid, charge=charge))
         return offers
-
-    def respond(
-        self,
-        terms: Terms,  # noqa: ARG002 - the same door for every mechanism
-        offers: Sequence[Offer],
-        questions: Sequence[Statistic],
-        sample: Sample,
-        noise: Callable[[int], Noise],  # noqa: ARG002
-    ) -> list[Symbol]:
-        return exact_symbols(offers, questions, sample)
 
     def settle(self, offers: Sequence[Offer], symbols: Sequence[Symbol]) -> list[Release]:
         return each_settled(self._release, offers, symbols)

@@ -24,7 +24,7 @@ from holdfast.data.sample import Sample
 from holdfast.errors import BudgetExhausted, InvalidArgument, Shortfall
 from holdfast.mechanisms.catalogue import MechanismKind, Planned, chosen_options, short_half_width
 from holdfast.mechanisms.claims import CHECKS, Claims, claimable
-from holdfast.mechanisms.exact import alphabet_log_charge, exact_symbols
+from holdfast.mechanisms.exact import ExactValues, alphabet_log_charge
 from holdfast.mechanisms.leakage import declared_or_least, too_tight
 from holdfast.mechanisms.mechanism import (
     CONFIRMED,
@@ -133,7 +133,7 @@ class _Standing:
 
 
 @dataclass(frozen=True, slots=True)
-class CountedAnswers:
+class CountedAnswers(ExactValues):
     """Answers by one of G cells: of refuted guesses, and of questions without one."""
 
     tree: CountedTree
@@ -165,16 +165,6 @@ class CountedAnswers:
             profile=recorded_profile(_profile(terms, wish), terms, wish.question),
             extra={"due": waiting},
         )
-
-    def respond(
-        self,
-        terms: Terms,  # noqa: ARG002 - the same door for every mechanism
-        offers: Sequence[Offer],
-        questions: Sequence[Statistic],
-        sample: Sample,
-        noise: Callable[[int], Noise],  # noqa: ARG002
-    ) -> list[Symbol]:
-        return exact_symbols(offers, questions, sample)
 
     def settle(self, offers: Sequence[Offer], symbols: Sequence[Symbol]) -> list[Release]:
         return each_settled(self._release, offers, symbols)

@@ -10,14 +10,13 @@ The exact value shows more than any charge could pay for: the ledger answers not
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from holdfast.data.sample import Sample
 from holdfast.errors import BudgetExhausted, Shortfall
 from holdfast.mechanisms.catalogue import MechanismKind, Planned, no_options
-from holdfast.mechanisms.exact import alphabet_log_charge, exact_grid, exact_symbols
+from holdfast.mechanisms.exact import ExactValues, alphabet_log_charge, exact_grid
 from holdfast.mechanisms.leakage import declared_or_least, too_tight
 from holdfast.mechanisms.mechanism import (
     Offer,
@@ -29,7 +28,6 @@ from holdfast.mechanisms.mechanism import (
     each_settled,
     value_of,
 )
-from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.terms import (
     WHOLE_RANGE,
     Account,
@@ -39,7 +37,6 @@ from holdfast.mechanisms.terms import (
     recorded_profile,
 )
 from holdfast.question.row import GRID_ERROR
-from holdfast.statistics.statistic import Statistic
 from holdfast.theory.base.concentration import Concentration
 from holdfast.theory.base.intervals import Interval, clopper_pearson, kl_interval
 from holdfast.theory.base.safeside import largest_integer, round_up
@@ -54,7 +51,7 @@ _BINOMIAL, _CHERNOFF, _RADIUS = "binomial", "chernoff", "radius"
 
 
 @dataclass(frozen=True, slots=True)
-class OneLook:
+class OneLook(ExactValues):
     """One batch; the offers' `extra` says how the interval is made, and of how many rows.
 
     If the half-width was `declared`, what is wider is refused; else each question has its own, so
@@ -96,16 +93,6 @@ class OneLook:
             profile=recorded_profile(profile, terms, question),
             extra={"size": size, "rows": question.rows(terms.rows), "by": _way(terms, wish)},
         )
-
-    def respond(
-        self,
-        terms: Terms,  # noqa: ARG002 - the same door for every mechanism
-        offers: Sequence[Offer],
-        questions: Sequence[Statistic],
-        sample: Sample,
-        noise: Callable[[int], Noise],  # noqa: ARG002
-    ) -> list[Symbol]:
-        return exact_symbols(offers, questions, sample)
 
     def settle(self, offers: Sequence[Offer], symbols: Sequence[Symbol]) -> list[Release]:
         return each_settled(self._release, offers, symbols)

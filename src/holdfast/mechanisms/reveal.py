@@ -18,9 +18,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-from holdfast.data.sample import Sample
 from holdfast.errors import BudgetExhausted, Shortfall
-from holdfast.mechanisms.exact import alphabet_log_charge, exact_grid, exact_symbols
+from holdfast.mechanisms.exact import ExactValues, alphabet_log_charge, exact_grid
 from holdfast.mechanisms.leakage import Calibration, Leakage
 from holdfast.mechanisms.mechanism import (
     Mechanism,
@@ -33,7 +32,6 @@ from holdfast.mechanisms.mechanism import (
     each_settled,
     released,
 )
-from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.terms import (
     WHOLE_RANGE,
     Account,
@@ -76,7 +74,7 @@ class Levels(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Reveal:
+class Reveal(ExactValues):
     """The exact value of one statistic, beside answers with a `calibration`, or with none."""
 
     calibration: Calibration | None = None
@@ -128,16 +126,6 @@ class Reveal:
                 "error": error,
             },
         )
-
-    def respond(
-        self,
-        terms: Terms,  # noqa: ARG002 - the same door for every mechanism
-        offers: Sequence[Offer],
-        questions: Sequence[Statistic],
-        sample: Sample,
-        noise: Callable[[int], Noise],  # noqa: ARG002
-    ) -> list[Symbol]:
-        return exact_symbols(offers, questions, sample)
 
     def settle(self, offers: Sequence[Offer], symbols: Sequence[Symbol]) -> list[Release]:
         return each_settled(self._release, offers, symbols)

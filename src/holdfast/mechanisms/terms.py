@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache, partial
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
@@ -163,6 +163,8 @@ class Terms:
     randomised: Randomised | None = None
     rules: int = RULES
     looked_up: tuple[int, int] | None = (0, 0)
+    # ln of the failure probability of all intervals of the ledger together.
+    log_beta: float = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         require.positive_integer("rows", self.rows)
@@ -190,6 +192,7 @@ class Terms:
                 "sizes of the units, or leave design out: text questions about groups need "
                 "none."
             )
+        object.__setattr__(self, "log_beta", self.pots.log_beta)
 
     @property
     def promises(self) -> bool:
@@ -299,11 +302,6 @@ class Terms:
         return Pots(self.confidence_level, *shares, weight)
 
     @property
-    def log_beta(self) -> float:
-        """ln of the failure probability of all intervals of the ledger together."""
-        return self.pots.log_beta
-
-    @property
     def log_beta_described(self) -> float:
         """ln of the failure probability of all described intervals together."""
         return self.pots.log_beta_described
@@ -321,7 +319,7 @@ class Terms:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for the ledger."""
-        plain = {name: getattr(self, name) for name in self.__slots__}
+        plain = {each.name: getattr(self, each.name) for each in fields(self) if each.init}
         design = self.design.to_dict() if self.design.columns else None
         sampling = sampling_to_dict(self.sampling)
         drawn = None if self.randomised is None else self.randomised.to_dict()
@@ -333,7 +331,8 @@ class Terms:
     def from_dict(cls, body: Mapping[str, Any]) -> Terms:
         """The terms that `to_dict` wrote; other facts beside them are not read."""
         later = ("randomised", "rules", "looked_up")
-        plain = {name: body[name] for name in cls.__slots__ if name not in later}
+        declared = [each.name for each in fields(cls) if each.init]
+        plain = {name: body[name] for name in declared if name not in later}
         # Older ledgers do not speak of them.
         drawn, looked_up = body.get("randomised"), body.get("looked_up")
         facts = {

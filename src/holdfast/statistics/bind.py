@@ -65,6 +65,7 @@ __all__ = [
     "asked_again",
     "bind",
     "declared_kappa",
+    "event_text",
     "is_named",
     "named_call",
     "parts_of",
@@ -498,6 +499,15 @@ def parts_of(question: Bound) -> tuple[Use, ...]:
     if is_derived(question):
         return tuple(_plain(described_parts(question)))
     raise NotDescribed(NO_TEXT)
+
+
+def event_text(question: Bound) -> str | None:
+    """The event that the rule of a question would be about; None if it has no description."""
+    own = DESCRIPTIONS.get(type(question))
+    try:
+        return None if own is None else next(iter(own.uses(question))).part.text
+    except InvalidQuestion:
+        return None
 
 
 def _plain(statistics: Iterable[Bound]) -> list[Use]:

@@ -68,7 +68,6 @@ __all__ = [
     "described",
     "described_again",
     "described_answer",
-    "event_text",
     "floor_of_units",
     "is_at_the_floor",
     "method_of",
@@ -92,9 +91,14 @@ _MOST_PRICES = 4096  # that are remembered
 class PricedPart:
     """A part of a question, what it is to it, and its length in thousandths of a bit."""
 
-    text: str
+    part: Part
     role: Role
     millibits: int
+
+    @property
+    def text(self) -> str:
+        """The part, in words that a person can read."""
+        return self.part.text
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +116,7 @@ class Bits:
     def priced(cls, uses: Iterable[Use], millibits: Callable[[Part], int]) -> Bits:
         """Those of parts, each at its price."""
         roles = {use.part: use.role for use in uses}
-        return cls(tuple(PricedPart(p.text, role, millibits(p)) for p, role in roles.items()))
+        return cls(tuple(PricedPart(part, role, millibits(part)) for part, role in roles.items()))
 
     @property
     def plain(self) -> float:
@@ -461,16 +465,6 @@ def described(question: Bound, ground: Ground) -> DescribedQuestion | None:
     return DescribedQuestion(
         question, look, bits, main.turned, tuple(columns), main.part.text, planned=planned
     )
-
-
-def event_text(question: Bound) -> str | None:
-    """The event that the rule of a question would be about; None if it has no description."""
-    if type(question) not in DESCRIPTIONS:
-        return None
-    try:
-        return next(iter(DESCRIPTIONS[type(question)].uses(question))).part.text
-    except NotDescribed:
-        return None
 
 
 def described_again(text: str, ground: Ground | None) -> DescribedQuestion:

@@ -49,6 +49,7 @@ class Evaluated:
             return [
                 _value_line(f"{part.name} = ", part.name, getattr(self.value, part.name))
                 for part in fields(self.value)
+                if part.init
             ]
         label = "log_value" if _is_logarithm(self.theorem) else ""
         return [_value_line("", label, self.value)]
@@ -211,7 +212,7 @@ def _plain(value: Any) -> Any:
         case list() | tuple() if not hasattr(value, "_fields"):
             return [_plain(part) for part in value]
     if is_dataclass(value):
-        return {part.name: _plain(getattr(value, part.name)) for part in fields(value)}
+        return {part.name: _plain(getattr(value, part.name)) for part in fields(value) if part.init}
     if hasattr(value, "_asdict"):
         return {name: _plain(part) for name, part in value._asdict().items()}
     return str(value)

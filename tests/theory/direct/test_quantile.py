@@ -10,13 +10,11 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from numpy.typing import NDArray
 
-from holdfast.errors import InvalidArgument
 from holdfast.theory.base.intervals import (
     Interval,
     band_points,
     cdf_band_lower,
     dkw_radius,
-    order_statistics_interval,
     quantile_ranks,
     threshold_interval,
 )
@@ -54,8 +52,9 @@ def test_exact_coverage_with_ties(p: float) -> None:
     for q, truth in ((0.3, 0.1), (0.31, 0.5), (0.7, 0.5), (0.71, 0.8)):
 
         def interval(counts: tuple[int, ...], q: float = q) -> Interval:
-            rows = np.repeat(values, counts)
-            return order_statistics_interval(rows, q, math.log(p), Interval(0.0, 1.0))
+            ordered = [0.0, *np.repeat(values, counts), 1.0]
+            low, high = quantile_ranks(world.n, q, math.log(p))
+            return Interval(float(ordered[low]), float(ordered[high]))
 
         def sabotaged(counts: tuple[int, ...], q: float = q) -> Interval:
             rows = np.sort(np.repeat(values, counts))
@@ -79,17 +78,6 @@ def test_ranks_enclose_the_sample_quantile_and_mirror(n: int, q: float, log_p: f
     there = quantile_ranks(n, float(1 - share), log_p)
     here = quantile_ranks(n, float(share), log_p)
     assert abs(here[0] + there[1] - n - 1) <= 1  # 1 - q is rounded
-
-
-def test_the_ends_that_the_rows_do_not_reach_are_declared() -> None:
-    rows = np.linspace(0.2, 0.3, 1000)
-    low, high = order_statistics_interval(rows, 0.99, -12.0, Interval(0.0, 1.0))
-    assert 0.29 < low < 0.3
-    assert high == 1.0
-    with pytest.raises(InvalidArgument, match="not a number"):
-        order_statistics_interval([0.5, math.nan], 0.5, -3.0, Interval(0.0, 1.0))
-    assert order_statistics_interval([], 0.5, -3.0, Interval(0.0, 2.0)) == Interval(0.0, 2.0)
-    assert order_statistics_interval([0.4], 0.5, -3.0, Interval(0.0, 2.0)) == Interval(0.0, 2.0)
 
 
 def test_published_ranks_at_e_to_the_minus_20() -> None:

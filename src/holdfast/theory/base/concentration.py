@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from holdfast import require
@@ -165,16 +165,14 @@ class BoundedMean:
     n: int
     low: float = 0.0
     high: float = 1.0
+    sigma: float = field(init=False, repr=False, compare=False)
     log_tail = sub_gaussian_log_tail
     radius = sub_gaussian_radius
 
     def __post_init__(self) -> None:
         require.positive_integer("n", self.n)
         _require_range(self.low, self.high)
-
-    @property
-    def sigma(self) -> float:
-        return 0.5 * (self.high - self.low) / math.sqrt(self.n)
+        object.__setattr__(self, "sigma", 0.5 * (self.high - self.low) / math.sqrt(self.n))
 
 
 @theorem(

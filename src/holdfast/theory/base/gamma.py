@@ -348,7 +348,7 @@ def _plain(profile: Any) -> dict[str, Any]:
             "holdfast.tails.sub_weibull(...), or a table of (radius, log tail) with "
             "holdfast.tails.tail_table([...])."
         )
-    facts = {each.name: getattr(profile, each.name) for each in fields(profile)}
+    facts = {each.name: getattr(profile, each.name) for each in fields(profile) if each.init}
     return {
         "family": name,
         **{key: _plain(fact) if is_dataclass(fact) else fact for key, fact in facts.items()},
@@ -357,7 +357,7 @@ def _plain(profile: Any) -> dict[str, Any]:
 
 def _profile_of(body: Any) -> Concentration:
     family = _FAMILIES[body["family"]]
-    facts = {each.name: body[each.name] for each in fields(family)}
+    facts = {each.name: body[each.name] for each in fields(family) if each.init}
     profile: Concentration = family(
         **{
             key: _profile_of(fact) if isinstance(fact, dict) else fact

@@ -19,11 +19,7 @@ from fractions import Fraction
 from numbers import Real
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import ArrayLike
-
 from holdfast import require
-from holdfast.errors import InvalidArgument
 from holdfast.theory.base import special
 from holdfast.theory.base.safeside import (
     float_below,
@@ -45,14 +41,12 @@ __all__ = [
     "clopper_pearson_upper",
     "clopper_pearson_within",
     "dkw_radius",
-    "empirical_bernstein",
     "empirical_bernstein_radius",
     "independent_clopper_pearson",
     "independent_clopper_pearson_upper",
     "kl_interval",
     "kl_upper",
     "log_binomial_cdf",
-    "order_statistics_interval",
     "quantile_ranks",
     "share_interval",
     "threshold_interval",
@@ -294,13 +288,6 @@ def empirical_bernstein_radius(n: int, variance: float, log_p: float) -> float:
     return round_up(math.sqrt(2 * variance * L / n) + 7 * L / (3 * (n - 1)))
 
 
-def empirical_bernstein(n: int, mean: float, variance: float, log_p: float) -> Interval:
-    """The empirical Bernstein interval inside [0, 1]: see `empirical_bernstein_radius`."""
-    mean = require.between("mean", mean, 0.0, 1.0)
-    radius = empirical_bernstein_radius(n, variance, log_p)
-    return Interval(max(0.0, mean - radius), min(1.0, mean + radius))
-
-
 def _mirrored(upper: float) -> float:
     """1 - upper, rounded down: the subtraction (and 1 - mean) may be off by half a unit of 1."""
     return max(0.0, 1.0 - upper - _EPS)
@@ -480,24 +467,6 @@ def quantile_ranks(n: int, q: float, log_p: float, *, alike: bool = True) -> tup
     return low, n + 1 if high is None else high
 
 
-def order_statistics_interval(
-    values: ArrayLike, q: float, log_p: float, declared: Interval, *, alike: bool = True
-) -> Interval:
-    """The closed interval of the order statistics, inside the declared range."""
-    x = np.asarray(values, dtype=np.float64).ravel()
-    if np.isnan(x).any():
-        raise InvalidArgument("a value is not a number; leave missing values out or declare them.")
-    if x.size == 0:
-        return declared
-    low, high = quantile_ranks(x.size, q, log_p, alike=alike)
-    wanted = [rank - 1 for rank in (low, high) if 1 <= rank <= x.size]
-    ordered = np.partition(x, wanted) if wanted else x
-    return Interval(
-        max(declared.low, float(ordered[low - 1])) if low >= 1 else declared.low,
-        min(declared.high, float(ordered[high - 1])) if high <= x.size else declared.high,
-    )
-
-
 @theorem(
     source="Literature",
     place="Dvoretzky, Kiefer & Wolfowitz 1956 with Massart's constant 1990, Corollary 1",
@@ -549,12 +518,17 @@ def cdf_band_lower(
     n = require.positive_integer("n", n)
     count = require.integer_between("count", count, 0, n)
     log_p = require.log_probability("log_p", log_p)
-    return _band_lower(n, count, log_p, alike=alike, beyond=beyond)
+    return _band_lower(n, count, _band(n, log_p, alike=alike), beyond=beyond)
 
 
-def _band_lower(n: int, count: int, log_p: float, *, alike: bool, beyond: float) -> float:
+def _band(n: int, log_p: float, *, alike: bool) -> tuple[int, float]:
+    """The points of the band, and the level of its lower end at each."""
     points = band_points(n, log_p)
-    level = _side_level(level_share(log_p, 0.5 / points), alike)
+    return points, _side_level(level_share(log_p, 0.5 / points), alike)
+
+
+def _band_lower(n: int, count: int, band: tuple[int, float], *, beyond: float) -> float:
+    points, level = band
 
     def share(k: int) -> float:  # k from 1
         return math.sin(math.pi * (k - 0.5) / (2 * points)) ** 2
@@ -583,8 +557,9 @@ def threshold_interval(n: int, count: int, log_p: float, *, alike: bool = True) 
         radius = _band_radius(n, part)
         low = max(low, round_down(count / n - radius))
         high = min(high, round_up(count / n + radius))
-    low = max(low, _band_lower(n, count, part, alike=alike, beyond=low))
-    above = _band_lower(n, n - count, part, alike=alike, beyond=round_down(1.0 - high))
+    band = _band(n, part, alike=alike)
+    low = max(low, _band_lower(n, count, band, beyond=low))
+    above = _band_lower(n, n - count, band, beyond=round_down(1.0 - high))
     return Interval(low, min(1.0, round_up(min(high, 1.0 - above))))
 
 

@@ -56,7 +56,6 @@ __all__ = [
     "enclosed_mean_interval",
     "half_each_interval",
     "half_each_lower",
-    "histogram_mean_interval",
     "log_wealth",
     "mean_cells",
     "outlier_floor_mass",
@@ -107,16 +106,6 @@ def bounded_mean_interval(
 def above_half_log_p(values: ArrayLike, log_q: float, times: ArrayLike | None = None) -> float:
     """ln of a p-value of "the average mean is at most 1/2", by the bets of `bounded_mean_lower`."""
     return even_odds_log_p(Tally.of_values(*counted(times, unit_values(values))), log_q)
-
-
-def histogram_mean_interval(counts: ArrayLike, log_p: float) -> Interval:
-    """`bounded_mean_interval` from the counts of equal bins of [0, 1]: wider by a bin at most.
-
-    Rows are taken at the left end of their bin for the lower end, at the right for the upper.
-    """
-    bins = np.asarray(counts).size
-    edges = np.arange(bins + 1) / max(bins, 1)
-    return enclosed_mean_interval(edges[:-1], edges[1:], log_p, counts)
 
 
 def enclosed_mean_interval(

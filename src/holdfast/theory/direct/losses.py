@@ -28,7 +28,6 @@ __all__ = [
     "moment_interval",
     "moment_upper",
     "positive_mean_lower",
-    "r2_interval",
     "root_interval",
 ]
 
@@ -88,24 +87,6 @@ def _pairs(losses: ArrayLike, base: ArrayLike) -> tuple[Array, Array]:
             "of both."
         )
     return first, second
-
-
-def r2_interval(
-    losses: ArrayLike,
-    base: ArrayLike,
-    caps: tuple[float, float],
-    log_p: float,
-    times: ArrayLike | None = None,
-) -> Interval:
-    """The interval of R2 = 1 - E l / E l0, at e^{log_p}/2 a side; `caps` are c^2 and c0^2.
-
-    The lower end is -inf where no ratio is too large to be excluded.
-    """
-    side = level_share(log_p)
-    least = loss_ratio_lower(losses, base, caps[1], side, times)
-    inverse = loss_ratio_lower(base, losses, caps[0], side, times)
-    low = -math.inf if inverse == 0.0 else round_down(1.0 - round_up(1.0 / inverse))
-    return Interval(low, min(1.0, round_up(1.0 - least)))
 
 
 # Losses without a range.

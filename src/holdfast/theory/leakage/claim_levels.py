@@ -64,7 +64,6 @@ __all__ = [
     "declared_surprise_prior",
     "grade_log_charge",
     "grade_log_levels",
-    "grade_shown",
     "log_gamma_error",
     "log_left",
     "lookup_log_weight",
@@ -628,12 +627,6 @@ def grade_log_levels(
         of_grade = log_weight + log_cumulative
         levels.append(symbol_log_level(log_remaining, of_grade, nats) if occurs else log_remaining)
     return levels
-
-
-def grade_shown(log_p: float, log_levels: Sequence[float]) -> int | None:
-    """The least grade, counted from 0, whose level the test meets; None: not shown."""
-    log_p = require.log_probability("log_p", log_p)
-    return next((place for place, level in enumerate(log_levels) if log_p <= level), None)
 
 
 @theorem(

@@ -23,7 +23,7 @@ from functools import lru_cache
 
 from holdfast import require
 from holdfast.theory.base.concentration import Concentration
-from holdfast.theory.base.safeside import golden_minimum, smallest_true
+from holdfast.theory.base.safeside import smallest_true
 from holdfast.theory.base.theorem import theorem
 from holdfast.theory.leakage.claim_levels import declared_surprise_prior
 from holdfast.theory.leakage.nats import gaussian_noise_error
@@ -31,7 +31,6 @@ from holdfast.theory.leakage.release import RESOLUTION, discrete_uniform_overhea
 
 __all__ = [
     "MOST_EXACT",
-    "best_renyi_half_width",
     "bounded_noise_fits",
     "bounded_noise_half_width",
     "check_fits",
@@ -362,16 +361,6 @@ def renyi_half_width(profile: Concentration, k: int, log_beta: float, u: float) 
     u = require.between("u", u, 0.0, 1.0, open_low=True)
     floor = profile.radius(-_first(k, log_beta / u))
     return least_half_width(lambda t: renyi_fits(profile, k, t, log_beta, u), floor)
-
-
-def best_renyi_half_width(profile: Concentration, k: int, log_beta: float) -> tuple[float, float]:
-    """(u, half-width) for the best order found; any order is valid, so the search is safe."""
-
-    def half_width(u: float) -> float:
-        return renyi_half_width(profile, k, log_beta, u)
-
-    inside = golden_minimum(half_width, 0.05, 1.0, steps=12)
-    return min(inside, (1.0, half_width(1.0)), key=lambda pair: pair[1])
 
 
 # How many questions of one half-width: the leakage recurrence (`equal_width`), solved for k.
