@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 # A law is tried on few examples at every run, and by `make laws` on many.
-for name, examples in {"holdfast": 15, "laws": 2_000}.items():
+for name, examples in {"holdfast": 10, "laws": 2_000}.items():
     settings.register_profile(
         name,
         derandomize=True,
