@@ -27,6 +27,9 @@ from holdfast.mechanisms.forecast_gates import FORECAST_GATES, Untried
 from holdfast.mechanisms.mechanism import ForecastGrounds, LikelyWidth, about
 from holdfast.statistics.derived import Paired, is_single
 from holdfast.statistics.entry import Bound
+from holdfast.statistics.labelled import Labelled
+from holdfast.statistics.player import Verb
+from holdfast.statistics.quantile import Quantile
 from holdfast.statistics.statistic import Statistic
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.leakage.forecasts import DevResult
@@ -40,6 +43,7 @@ __all__ = [
     "guess_of_likely_width",
     "not_tried",
     "on_side_of_claim",
+    "require_one_forecast",
     "require_unprotected",
 ]
 
@@ -47,15 +51,19 @@ _COUNTS = 3
 _LISTED = 3
 
 
-def forecast_grounds(options: Mapping[str, Any], *, gated: bool) -> ForecastGrounds | None:
+def forecast_grounds(options: Mapping[str, Any], verb: Verb) -> ForecastGrounds | None:
     """What the options of a verb say for a forecast; None where they say nothing."""
     dev, expect = options.get("dev"), options.get("expect")
     if dev is None and expect is None:
         return None
-    if not gated:
+    if verb == "ask":
         raise InvalidArgument(
-            "dev= and expect= forecast whether a gate is shown, and this is none; leave them out, "
-            "or say gate=True."
+            "dev= and expect= forecast whether a claim is made good, and this is none; leave them "
+            "out, give a guess, or say gate=True."
+        )
+    if verb == "check" and dev is not None:
+        raise InvalidArgument(
+            "dev= forecasts whether a gate is shown, and this is a check; say expect=, or gate it."
         )
     stated = None if expect is None else require.between("expect", expect, 0.0, 1.0)
     return ForecastGrounds(None if dev is None else dev_result(dev), stated)
@@ -88,6 +96,20 @@ def dev_result(dev: Any) -> DevResult:
         for one, other in zip(first, second, strict=True)
     ]
     return DevResult(sum(gain > 0 for gain in gains), sum(gain < 0 for gain in gains), len(gains))
+
+
+def require_one_forecast(guess: Guess, question: Bound | Labelled) -> None:
+    """Refuse a forecast of several claims: it is of one check."""
+    if guess.forecast is None or guess.gated:
+        return
+    one_claim = is_single(question) or guess.side is not None
+    if not one_claim and guess.rows is None:
+        one_claim = not isinstance(question, Labelled | Quantile)  # of its last part
+    if not one_claim:
+        raise InvalidArgument(
+            "expect= forecasts one check, and this question is checked by several; leave it out, "
+            "or check them one by one."
+        )
 
 
 def require_unprotected(desk: Desk, dev: Any) -> None:

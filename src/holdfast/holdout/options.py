@@ -78,8 +78,8 @@ class _Expecting(TypedDict, total=False):
     expect: Annotated[
         float | None,
         VerbOption(
-            "Of a gate: how likely you think it is to be shown, such as 0.3. A good number shows "
-            "more; a bad one costs a little, and promises nothing wrongly.",
+            "How likely you think a check is to be confirmed, or a gate to be shown, such as 0.3. "
+            "A good number shows more; a bad one costs a little, and promises nothing wrongly.",
             "P",
         ),
     ]
@@ -170,7 +170,7 @@ class AskSent(_Restricting, _Judging, _Width, _Keeping, AcceptOption):
     """Options of an ask that is sent to a service."""
 
 
-class CheckSent(_Restricting, _Judging, _Claiming, _Width, _Keeping, AcceptOption):
+class CheckSent(_Restricting, _Judging, _Claiming, _Expecting, _Width, _Keeping, AcceptOption):
     """Options of a check that is sent to a service."""
 
 
@@ -202,7 +202,9 @@ class AskOptions(_Restricting, _Judging, _Width, _Keeping, _Signing, total=False
     top: Annotated[int | None, VerbOption("Of discovered groups, the K largest.", "K")]
 
 
-class CheckOptions(_Restricting, _Judging, _Claiming, _Width, _Keeping, _Differing, _Signing):
+class CheckOptions(
+    _Restricting, _Judging, _Claiming, _Expecting, _Width, _Keeping, _Differing, _Signing
+):
     """Options of a check."""
 
 

@@ -72,7 +72,8 @@ def wish_of(desk: Desk, statistic: Statistic, guess: Guess, tolerance: float | N
     t = desk.half_width(tolerance, statistic)
     checked = not is_described(statistic) and (guess.rows is not None or desk.guesses(statistic))
     wish = about(statistic, t, 0.5) if checked else Wish(statistic, t)
-    return replace(wish, narrow=tolerance is None)
+    forecast = guess.forecast if checked and guess.rows is not None else None
+    return replace(wish, narrow=tolerance is None, forecast=forecast)
 
 
 def implied_claim(
@@ -240,7 +241,10 @@ class _Call:
         wishes = []
         for place, part in batch:
             if part.guess is None and not part.refuted:
-                wishes.append(next(others))
+                other = next(others)
+                by_rows = rows is not None and other.claim is not None
+                forecast = self.claims[place].forecast if by_rows else None
+                wishes.append(replace(other, forecast=forecast))
                 continue
             wanted = self.guess.tolerance_at(place, tolerance)
             t = desk.half_width(wanted, part.statistic)

@@ -27,6 +27,7 @@ from holdfast.holdout.forecast import (
     guess_of_likely_width,
     not_tried,
     on_side_of_claim,
+    require_one_forecast,
     require_unprotected,
 )
 from holdfast.holdout.groups import Distribution, Groups, cost_of_discovering, groups_to_discover
@@ -228,10 +229,10 @@ class Verbs:
         elif at_most is not None or at_least is not None:
             require_one_claim("check", guess, at_most, at_least)
         rows = partial(self._desk.other_rows, compared=False)
+        claim = replace(guess_of(rows, guess, at_most, at_least), gated=gate)
         claim = replace(
-            guess_of(rows, guess, at_most, at_least),
-            gated=gate,
-            forecast=forecast_grounds(options, gated=gate),
+            claim,
+            forecast=forecast_grounds(options, claim.verb),
             graded=gate and require.flag("grades", options.get("grades", False)),
         )
         question = self._worded(question, options, by)
@@ -245,6 +246,7 @@ class Verbs:
         describe = claim.verb == "ask" and not width.is_named
         rows = self._desk.transcript.terms.rows
         bound = bound_to(self._desk, question, knowing(self._desk, claim.rows), describe=describe)
+        require_one_forecast(claim, bound)
         if isinstance(bound, Labelled) and claim.side is None:
             part = width.part_of([member for _, member in bound.members], rows)
             return cost_of(self._desk, bound, claim.each(len(bound.members)), part)
@@ -341,6 +343,7 @@ class Verbs:
         is still covered. The other options are those of `ask`.
         """
         claim = self._claim("check", question, guess, options)
+        claim = replace(claim, forecast=forecast_grounds(options, "check"))
         question = self._worded(question, options, by)
         groups = knowing(self._desk, claim.rows)
         return self._put(question, claim, CallTerms.of(options), groups)
@@ -382,7 +385,7 @@ class Verbs:
         are those of `ask`.
         """
         require_unprotected(self._desk, options.get("dev"))
-        forecast = forecast_grounds(options, gated=True)
+        forecast = forecast_grounds(options, "gate")
         graded = require.flag("grades", options.get("grades", False))
         claim = self._claim("gate", question, None, options)
         guess = replace(claim, gated=True, forecast=forecast, graded=graded)
@@ -453,6 +456,7 @@ class Verbs:
         describe = describe and not terms.width.is_named
         desk = self._desk
         bound = bound_to(desk, question, groups, describe=describe)
+        require_one_forecast(guess, bound)
         if isinstance(bound, Labelled) and guess.side is None:
             guess = guess.each(len(bound.members))
             return table_of_answers(desk, bound, guess, terms, self._frame_kind)
