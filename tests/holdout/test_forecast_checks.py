@@ -279,3 +279,131 @@ def test_a_checkpoint_keeps_what_forecasts_remember(
         assert resumed.budget.surprises_left == holdout.budget.surprises_left
         weights = FORECAST_CHECKS.mixture(resumed.budget.account).log_weights
         assert weights == FORECAST_CHECKS.mixture(whole.account).log_weights
+
+
+# Training rows -----------------------------------------------------------------------------------
+
+RNG = np.random.default_rng(5)
+
+
+def drawn(rows: int) -> pl.DataFrame:
+    return pl.DataFrame({"late": RNG.random(rows) < 0.24, "score": RNG.random(rows)})
+
+
+PROTECTED, OTHERS = drawn(ROWS), drawn(2_000)
+
+
+@pytest.fixture
+def trained(tmp_path: Path) -> Iterator[Holdout]:
+    with holdfast.open(
+        PROTECTED,
+        ledger=tmp_path / "r.ledger",
+        schema={"score": (0.0, 1.0)},
+        train=OTHERS,
+        questions=40,
+        tolerance=0.1,
+    ) as opened:
+        yield opened
+
+
+def test_training_rows_forecast_a_number_and_their_own_guess(
+    trained: Holdout, tmp_path: Path
+) -> None:
+    share = float(OTHERS["late"].mean())  # type: ignore[arg-type]
+    price = trained.cost(LATE, OTHERS, expect="training")
+    own = trained.check(LATE, OTHERS, expect="training")
+    assert own.status == "confirmed"
+    assert own.cost == price.least
+    off = trained.check(SCORE, 0.6, half_width=0.05, expect="training")
+    assert off.status == "not confirmed"
+    assert own.forecast is not None
+    assert off.forecast is not None
+    assert off.forecast < 0.6
+    assert own.forecast > 0.9
+    first, second = (
+        each["items"][0]["offer"]
+        for each in entries(tmp_path / "r.ledger", "reserve/2")
+        if each["mechanism"] == NAME
+    )
+    mean, variance, rows = first["extra"]["forecast"]["trained"]
+    assert (mean, rows) == (pytest.approx(share, abs=1e-12), 2_000)
+    assert variance == pytest.approx(share * (1 - share), abs=1e-12)
+    variance = second["extra"]["forecast"]["trained"][1]
+    assert variance == pytest.approx(float(np.var(OTHERS["score"].to_numpy())), rel=1e-3)
+    assert all(finding.fine for finding in audit(tmp_path / "r.ledger"))
+    assert numbers_forged(copied(tmp_path / "r.ledger", tmp_path / "forged")) >= 30
+
+
+def test_training_rows_of_which_one_may_be_protected_are_refused(trained: Holdout) -> None:
+    """By chance, or not: who gives rows that were protected is told so; a number can be stated."""
+    one = pl.concat([OTHERS, PROTECTED.head(1)])
+    with pytest.raises(InvalidArgument, match="of the 2,001 training rows 1 have"):
+        trained.check(LATE, one, expect="training")
+    few = OTHERS.select("late")  # true and false are in every table
+    with pytest.raises(InvalidArgument, match="of the 2,000 training rows 2,000 have the content"):
+        trained.check(LATE, few, expect="training")
+    with pytest.raises(InvalidArgument, match="protected table of 'r' itself"):
+        trained.check(LATE, PROTECTED, expect="training")
+    assert trained.budget.account.looks == 0
+    assert trained.check(LATE, few, expect=0.9).status == "confirmed"
+
+
+def test_a_ledger_of_rows_that_look_alike_takes_those_it_put_aside(tmp_path: Path) -> None:
+    """Of single true and false values it is known that none is in both parts."""
+    few, ledger = PROTECTED.select("late"), tmp_path / "f.ledger"
+    with holdfast.open(few, ledger=ledger, split=0.5) as holdout:
+        assert holdout.check(LATE, 0.24, expect="training").forecast is not None
+    with holdfast.open(few, ledger=ledger, split=0.5) as holdout:  # again, from the same table
+        answer = holdout.check(LATE, 0.26, half_width=0.06, expect="training")
+        assert answer.status in ("confirmed", "repeated")
+    with (
+        holdfast.open(ledger=ledger, data=few, train=few.head(9)) as holdout,
+        pytest.raises(InvalidArgument, match="of the 9 training rows 9 have the content"),
+    ):
+        holdout.check("avg(late = false)", 0.5, expect="training")
+
+
+@pytest.mark.parametrize(
+    ("ask", "sentence"),
+    [
+        (lambda holdout: holdout.check("std(score)", 0.3, expect="training"), "a mean of bounded"),
+        (lambda holdout: holdout.check(LATE, at_most=0.3, expect="training"), "a mean of bounded"),
+        (lambda holdout: holdout.gate(LATE, at_least=0.2, expect="training"), "forecasts a check"),
+        (lambda holdout: holdout.check(LATE, 0.2, expect="train"), "expect"),
+    ],
+)
+def test_what_training_rows_do_not_forecast_is_refused(
+    trained: Holdout, ask: Any, sentence: str
+) -> None:
+    with pytest.raises(InvalidArgument, match=sentence):
+        ask(trained)
+    assert trained.budget.account.looks == 0
+
+
+def test_without_training_rows_there_is_nothing_to_forecast_by(holdout: Holdout) -> None:
+    with pytest.raises(InvalidArgument, match="needs training rows"):
+        holdout.check(LATE, 0.24, expect="training")
+
+
+def test_a_guess_that_others_begin_with_other_training_rows_is_the_same_check(
+    trained: Holdout, tmp_path: Path
+) -> None:
+    """It dies with the rows in hand: what was entered by these training rows stays."""
+    faults: list[Any] = []
+
+    def once() -> None:
+        if faults:
+            faults.pop()()
+
+    watch(trained, once)
+    trained.check(LATE, 0.24, half_width=0.05, expect="training")
+    faults.append(crash)
+    with pytest.raises(Crash):
+        trained.check(SCORE, 0.5, half_width=0.05, expect="training")
+    entered = folded(tmp_path / "r.ledger").pending
+    assert entered is not None
+    trained.close()
+    with holdfast.open(PROTECTED, ledger=tmp_path / "r.ledger", train=drawn(50)) as resumed:
+        answer = resumed.check(SCORE, 0.5, half_width=0.05, expect="training")
+    assert answer.forecast == entered.asked[0].offer.forecast[0]  # type: ignore[index]
+    assert all(finding.fine for finding in audit(tmp_path / "r.ledger"))

@@ -10,17 +10,19 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 
 from holdfast.errors import InvalidArgument
 from holdfast.mechanisms import claims
 from holdfast.mechanisms.claims import CHECKS
 from holdfast.mechanisms.forecast_checks import FORECAST_CHECKS
-from holdfast.mechanisms.mechanism import ForecastGrounds, Offer, Wish, about
+from holdfast.mechanisms.mechanism import ForecastGrounds, Offer, TrainedMean, Wish, about
 from holdfast.mechanisms.terms import Account
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.leakage.claim_levels import share_claim_holds
 from holdfast.theory.leakage.forecasts import Forecast
 from tests.mechanisms.fake import CONDITION, Session, Sums, independent, of_count
+from tests.theory.coverage import most_failures
 
 ROWS = 1_000
 TERMS = independent(ROWS)
@@ -244,3 +246,94 @@ def test_levels_of_offer_and_decision_are_one(monkeypatch: pytest.MonkeyPatch) -
         offer = offered(foreseen(float(number)), session.account)
         session.put(FORECAST_CHECKS, foreseen(float(number)), sample_for(rng.choice(["c", "n"])))
         assert tested[-1] == offer.log_p
+
+
+# Training rows -----------------------------------------------------------------------------------
+
+
+def entered_by_hand(
+    log_left: float, base: float, guess: float, t: float, by: TrainedMean
+) -> tuple[float, list[float]]:
+    """Section 13.1 written out again: three trusts, six evaluations, rounding; the first check."""
+
+    def members(p: float) -> list[float]:
+        r, said = norm.isf(p) * math.sqrt(by.variance / ROWS), []
+        for trust in (0.0, 0.5, 1.0):
+            gap = trust * (by.mean - guess)
+            sd = math.sqrt(by.variance * (1 / ROWS + trust**2 / by.rows))
+            inside = norm.cdf((t - r - gap) / sd) - norm.cdf((-t + r - gap) / sd)
+            said.append(min(max(inside if r < t else 0.0, 0.001), 0.99))
+        return [base, *said]
+
+    e = 1.0
+    for _ in range(6):
+        said = members(math.exp(log_left) * e)
+        e = 0.3 * said[0] + 0.7 / 3 * sum(said[1:])
+    return e, said
+
+
+@pytest.mark.parametrize(
+    ("guess", "t", "by"),
+    [
+        (0.24, 0.04, TrainedMean(0.24, 0.1824, 1_000)),
+        (0.26, 0.04, TrainedMean(0.24, 0.1824, 400)),
+        (0.35, 0.04, TrainedMean(0.24, 0.1824, 5_000)),
+        (0.24, 0.01, TrainedMean(0.24, 0.1824, 5_000)),
+    ],
+)
+def test_training_rows_forecast_as_by_hand(guess: float, t: float, by: TrainedMean) -> None:
+    wish = replace(about(CONDITION, t, guess), forecast=ForecastGrounds(trained=by))
+    offer = offered(wish)
+    weight, said = entered_by_hand(math.log(0.05), 0.975, guess, t, by)
+    assert 1 - (offer.prior or 0) == pytest.approx(round(weight, 6), abs=1.1e-6)
+    grounds = ForecastGrounds.of_offer(offer)
+    assert grounds is not None
+    assert grounds.trained == by
+    assert grounds.entered is not None
+    base, stated, *trained = grounds.entered.members
+    assert [base, *trained] == pytest.approx(said, rel=1e-9)
+    assert stated == pytest.approx(math.fsum(said[1:]) / 3, rel=1e-9)
+
+
+def test_a_claim_of_which_one_side_is_implied_is_forecast_by_its_other_one() -> None:
+    by = TrainedMean(0.24, 0.1824, 1_000)
+    whole = replace(about(CONDITION, 0.04, 0.24), forecast=ForecastGrounds(trained=by))
+    half = replace(whole, claim=(0.2, 1.0))
+    assert offered(half).prior == offered(whole).prior
+
+
+LOOPS, GUESSES, TRIES, SAMPLED = 150, 10, 200, 400
+
+
+def false_loops(shared: float, *, forecast: bool = True) -> int:
+    """Loops in which a false guess is confirmed: of many values that are 1 with 1/2, the one that
+    training rows speak for most is guessed to be 1 more often. Of these rows so many are shared."""
+    rng, many = np.random.default_rng(11), 0
+    terms, common = independent(SAMPLED), round(shared * SAMPLED)
+    for _ in range(LOOPS):
+        session = Session(terms)
+        for _ in range(GUESSES):
+            both = rng.binomial(common, 0.5, TRIES)
+            training = both + rng.binomial(SAMPLED - common, 0.5, TRIES)
+            best = int(training.argmax())
+            count = int(both[best] + rng.binomial(SAMPLED - common, 0.5))
+            mean = float(training[best]) / SAMPLED
+            by = TrainedMean(mean, mean * (1 - mean), SAMPLED)
+            wish = about(CONDITION, 0.3, 0.8001)  # 1/2 is just outside
+            wish = replace(wish, forecast=ForecastGrounds(trained=by)) if forecast else wish
+            mechanism = FORECAST_CHECKS if forecast else CHECKS
+            if session.put(mechanism, wish, of_count(SAMPLED, count)).value is not None:
+                many += 1
+                break
+    return many
+
+
+def test_hill_climbed_training_rows_confirm_nothing_false() -> None:
+    assert false_loops(0.0) <= most_failures(LOOPS, 0.05)
+
+
+@pytest.mark.parametrize("shared", [0.5, 1.0])
+def test_training_rows_that_are_protected_break_it(shared: float) -> None:
+    """What is refused for; without a forecast they break guesses chosen by them just as well."""
+    assert false_loops(shared) > most_failures(LOOPS, 0.05)
+    assert false_loops(shared, forecast=False) > most_failures(LOOPS, 0.05)

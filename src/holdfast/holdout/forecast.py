@@ -13,11 +13,12 @@ from numbers import Integral
 from typing import Any
 
 from holdfast import require
+from holdfast.data.sample import Sample
 from holdfast.errors import InvalidArgument
 from holdfast.holdout.answer import Answer
 from holdfast.holdout.batch import width_begun
 from holdfast.holdout.desk import Desk
-from holdfast.holdout.guess import averages, training_variance
+from holdfast.holdout.guess import averages, trained_mean, training_variance
 from holdfast.holdout.plays import implied_claim, wish_of
 from holdfast.holdout.request import Guess, NamedWidth, gate_wish, known_moment
 from holdfast.ledger.chain import now
@@ -28,6 +29,7 @@ from holdfast.mechanisms.mechanism import ForecastGrounds, LikelyWidth, about
 from holdfast.statistics.derived import Paired, is_single
 from holdfast.statistics.entry import Bound
 from holdfast.statistics.labelled import Labelled
+from holdfast.statistics.mean import GroupMean, Mean
 from holdfast.statistics.player import Verb
 from holdfast.statistics.quantile import Quantile
 from holdfast.statistics.statistic import Statistic
@@ -38,6 +40,7 @@ from holdfast.wording import plural
 __all__ = [
     "DevFiles",
     "as_begun",
+    "by_training_rows",
     "dev_result",
     "forecast_grounds",
     "guess_of_likely_width",
@@ -47,6 +50,7 @@ __all__ = [
     "require_unprotected",
 ]
 
+_TRAINING = "training"  # rows, that forecast a check
 _COUNTS = 3
 _LISTED = 3
 
@@ -64,6 +68,13 @@ def forecast_grounds(options: Mapping[str, Any], verb: Verb) -> ForecastGrounds 
     if verb == "check" and dev is not None:
         raise InvalidArgument(
             "dev= forecasts whether a gate is shown, and this is a check; say expect=, or gate it."
+        )
+    if isinstance(expect, str) and expect == _TRAINING:
+        if verb == "check":
+            return ForecastGrounds()  # of this question, once it has met its table
+        raise InvalidArgument(
+            f"expect={_TRAINING!r} forecasts a check; say dev=, how a difference came out on other "
+            "rows, or a number."
         )
     stated = None if expect is None else require.between("expect", expect, 0.0, 1.0)
     return ForecastGrounds(None if dev is None else dev_result(dev), stated)
@@ -96,6 +107,45 @@ def dev_result(dev: Any) -> DevResult:
         for one, other in zip(first, second, strict=True)
     ]
     return DevResult(sum(gain > 0 for gain in gains), sum(gain < 0 for gain in gains), len(gains))
+
+
+def by_training_rows(desk: Desk, question: Bound, guess: Guess, *, compared: bool = True) -> Guess:
+    """The guess with what training rows say of its mean, where these are to forecast its check.
+
+    They are the rows that it is made from, or those of the ledger. Refused unless no row of them is
+    known to be protected: a forecast from protected rows would make false claims likely. They are
+    only `compared` where the check may be put: a price touches no data.
+    """
+    if guess.forecast != ForecastGrounds():
+        return guess
+    rows = desk.train if guess.rows is None else guess.rows
+    if rows is None:
+        raise InvalidArgument(
+            f"expect={_TRAINING!r} needs training rows; guess from a table, open with split= or "
+            "train=, or say how likely you think it is: expect=0.9."
+        )
+    statistic = _claimed_mean(desk, question)
+    if not isinstance(statistic, Mean | GroupMean) or guess.side is not None:
+        raise InvalidArgument(
+            f"expect={_TRAINING!r} forecasts a guess of a mean of bounded values of independent "
+            f"rows, and {question.text} is none here; say how likely you think it is: expect=0.9."
+        )
+    if compared and not (desk.aside and rows is desk.train):
+        _require_no_overlap(desk, rows)
+    trained = trained_mean(rows, statistic, desk.transcript.terms.rows, desk.table)
+    return replace(guess, forecast=ForecastGrounds(trained=trained))
+
+
+def _require_no_overlap(desk: Desk, rows: Sample) -> None:
+    """Refuse training rows of which one has the content of a protected row, if only by chance."""
+    shared = desk.protected.overlap(rows)
+    if shared:
+        raise InvalidArgument(
+            f"of the {rows.n:,} training rows {shared:,} have the content of a protected one, and "
+            "whether they are the same cannot be told; a forecast from protected rows would make "
+            "false claims likely. Put rows aside with split=, give others, or say how likely you "
+            "think it is: expect=0.9. Nothing was spent."
+        )
 
 
 def require_one_forecast(guess: Guess, question: Bound | Labelled) -> None:

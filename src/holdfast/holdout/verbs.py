@@ -23,6 +23,7 @@ from holdfast.holdout.ask import (
 from holdfast.holdout.batch import Body
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.forecast import (
+    by_training_rows,
     forecast_grounds,
     guess_of_likely_width,
     not_tried,
@@ -253,6 +254,7 @@ class Verbs:
         single = one_answer_of(bound)
         if claim.verb == "check":
             claim = guess_of_likely_width(self._desk, [single], claim, width)
+            claim = by_training_rows(self._desk, single, claim, compared=False)
         part = claim.tolerance_at(0, width.part_of([single], rows))
         claim = on_side_of_claim(claim, single)
         if claim.side is None:
@@ -463,6 +465,7 @@ class Verbs:
         single = one_answer_of(bound)
         if guess.verb == "check":
             guess = guess_of_likely_width(desk, [single], guess, terms.width)
+            guess = by_training_rows(desk, single, guess)
         requests = terms.requests(desk, [single], [better_of(question)], guess)
         before = told_before(desk, [single], requests)
         if before is not None:

@@ -41,6 +41,7 @@ __all__ = [
     "Release",
     "Status",
     "Symbol",
+    "TrainedMean",
     "Uncounted",
     "Walked",
     "Wish",
@@ -102,9 +103,17 @@ class Refuted(NamedTuple):
         return cls(look, (low, high), radius)
 
 
+class TrainedMean(NamedTuple):
+    """What training rows say of the mean that a check is about, as fractions of its range."""
+
+    mean: float
+    variance: float
+    rows: int
+
+
 @dataclass(frozen=True, slots=True)
 class ForecastGrounds:
-    """Grounds of a claim's forecast: counts on development rows, or a stated number, or both.
+    """Grounds of a claim's forecast: development or training rows, a stated number, or none yet.
 
     Counts are those of a gate, on the side of the claim: `better` rows speak for it, beyond its
     margin. `entered` is the forecast that was made of them, once there is one: all of it is public
@@ -114,6 +123,7 @@ class ForecastGrounds:
     dev: DevResult | None = None
     stated: float | None = None
     entered: Forecast | None = None
+    trained: TrainedMean | None = None
 
     def entering(self, forecast: Forecast) -> ForecastGrounds:
         """The grounds with what was made of them."""
@@ -127,6 +137,7 @@ class ForecastGrounds:
             "stated": self.stated,
             "members": None if entered is None else list(entered.members),
             "weight": None if entered is None else entered.weight,
+            **({} if self.trained is None else {"trained": list(self.trained)}),
         }
 
     @classmethod
@@ -136,8 +147,9 @@ class ForecastGrounds:
         if body is None:
             return None
         dev = None if body["dev"] is None else DevResult(*body["dev"])
+        trained = TrainedMean(*body["trained"]) if "trained" in body else None
         entered = Forecast(body["weight"], tuple(body["members"]))
-        return cls(dev, body["stated"], entered)
+        return cls(dev, body["stated"], entered, trained)
 
 
 class LikelyWidth(NamedTuple):
