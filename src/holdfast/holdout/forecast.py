@@ -112,9 +112,9 @@ def dev_result(dev: Any) -> DevResult:
 def by_training_rows(desk: Desk, question: Bound, guess: Guess, *, compared: bool = True) -> Guess:
     """The guess with what training rows say of its mean, where these are to forecast its check.
 
-    They are the rows that it is made from, or those of the ledger. Refused unless no row of them is
-    known to be protected: a forecast from protected rows would make false claims likely. They are
-    only `compared` where the check may be put: a price touches no data.
+    They are the rows that it is made from, or those of the ledger. Refused where one of them may be
+    protected: a forecast from protected rows would make false claims likely. They are `compared`
+    where the check may be put: a price touches no data.
     """
     if guess.forecast != ForecastGrounds():
         return guess

@@ -248,9 +248,9 @@ class _Call:
         for place, part in batch:
             if part.guess is None and not part.refuted:
                 other = next(others)
-                by_rows = rows is not None and other.claim is not None
-                forecast = self.claims[place].forecast if by_rows else None
-                wishes.append(replace(other, forecast=forecast))
+                if rows is not None and other.claim is not None:
+                    other = replace(other, forecast=self.claims[place].forecast)
+                wishes.append(other)
                 continue
             wanted = self.guess.tolerance_at(place, tolerance)
             t = desk.half_width(wanted, part.statistic)
