@@ -80,6 +80,22 @@ def test_a_session(folder: Path) -> None:
     assert "The promise is intact." in audited.stdout
 
 
+def test_a_check_with_a_forecast(folder: Path, tmp_path: Path) -> None:
+    rng = np.random.default_rng(4)
+    others = pl.DataFrame(
+        {"delay": rng.normal(5, 30, 500), "origin": rng.choice(["JFK", "LGA"], 500)}
+    )
+    others.write_parquet(tmp_path / "train.parquet")
+    train = str(tmp_path / "train.parquet")
+    words = ("check", "flights", "avg(delay > 5)", "--guess-from", train, "--expect", "training")
+    price = facts(*words, "--dry-run", cwd=folder)
+    checked = facts(*words, cwd=folder)
+    assert checked["cost"] == price["least"]
+    assert 0.5 < checked["forecast"] < 1.0  # type: ignore[operator]
+    stated = ("check", "flights", "avg(delay > 20)", "--guess", "0.31", "--expect", "0.4")
+    assert facts(*stated, cwd=folder)["forecast"] is not None
+
+
 @pytest.mark.parametrize(
     ("words", "code", "text"),
     [
@@ -88,6 +104,7 @@ def test_a_session(folder: Path) -> None:
         (("ask", "nowhere", "avg(delay > 15)"), 2, "there is no ledger 'nowhere.ledger'"),
         (("check", "flights", "avg(delay > 15)"), 2, "one of --guess, --guess-from, --at-most"),
         (("check", "flights", "avg(delay > 99)", "--guess", "2"), 2, "guess is 2"),
+        (("check", "flights", "avg(delay > 99)", "--guess", "0", "--expect", "often"), 2, "expect"),
         (("ask", "flights", "avg(delay > 7)", "--tolerance", "0.001"), 3, "best possible"),
         (("init", "hold.parquet", "--name", "flights"), 2, "already a ledger"),
         (("init", "absent.parquet"), 2, "names no file"),

@@ -73,9 +73,9 @@ def test_what_speaks_for_it_raises_the_weight(better: int) -> None:
 def test_a_ledger_that_is_full_or_spent_refuses() -> None:
     with pytest.raises(BudgetExhausted, match="candidate 101"):
         offered(foreseen(), Account(gates=CANDIDATES))
-    with pytest.raises(InvalidArgument, match="give one gate"):
+    with pytest.raises(InvalidArgument, match="give one claim"):
         FORECAST_GATES.offer(terms(), Account(), [foreseen(), foreseen(30, 10)])
-    with pytest.raises(InvalidArgument, match="give one gate"):
+    with pytest.raises(InvalidArgument, match="give one claim"):
         offered(BETTER)
 
 

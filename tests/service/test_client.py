@@ -83,6 +83,10 @@ CALLS: dict[str, Any] = {
         "difference(x > -100, late)", at_least=0, dev=(40, 10, 1_000), expect=0.5
     ),
     "a gate with a grade": lambda holdout: holdout.gate("avg(x > -110)", at_least=0.5, grades=True),
+    "a check with a forecast": lambda holdout: holdout.check("avg(x > -90)", 0.9, expect=0.4),
+    "the cost of a check with a forecast": lambda holdout: holdout.cost(
+        "avg(x > -80)", 0.9, expect=0.4
+    ),
     "several": lambda holdout: holdout.ask_many(["avg(x > 2)", "avg(x > 3)"], why="both"),
     "none": lambda holdout: holdout.ask_many([]),
     "a cost": lambda holdout: holdout.cost("avg(x > 77)"),

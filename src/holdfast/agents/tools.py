@@ -42,7 +42,7 @@ from holdfast.holdout.holdout import Holdout
 from holdfast.holdout.options import (
     AskSent,
     CheckSent,
-    CostOptions,
+    CostSent,
     GateSent,
     GuessField,
     QuestionField,
@@ -309,7 +309,7 @@ class _Verbs:
         return await self._read(context, told)
 
     @_problems_told
-    @_with_options(QuestionFields, GuessField, CostOptions)
+    @_with_options(QuestionFields, GuessField, CostSent)
     async def cost(self, context: _Call, **options: Any) -> Annotated[CallToolResult, CostReply]:
         """What a question, or a check of it, would cost now, at most. Free; touches no data."""
         asking = Asking.of("ask", options)

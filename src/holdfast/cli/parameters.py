@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import wraps
 from inspect import Parameter, signature
-from typing import Annotated, Any, ParamSpec, get_type_hints
+from typing import Annotated, Any, Literal, ParamSpec, get_type_hints
 
 import typer
 
@@ -80,6 +80,10 @@ def _as_it_is(_: str, value: Any) -> Any:
     return value
 
 
+def _expected(name: str, value: str) -> Any:
+    return value if value == "training" else read_number(name, value)
+
+
 def _bounds(_: str, value: tuple[str, str]) -> Any:
     return read_bounds(value)
 
@@ -88,6 +92,7 @@ def _bounds(_: str, value: tuple[str, str]) -> Any:
 _TYPED: Mapping[Any, tuple[Any, Callable[[str, Any], Any]]] = {
     Any: (str | None, _as_it_is),
     float | None: (str | None, read_number),
+    float | Literal["training"] | None: (str | None, _expected),
     int | None: (str | None, read_number),
     tuple[float, float] | None: (tuple[str, str] | None, _bounds),
     Sequence[str] | None: (list[str] | None, _as_it_is),

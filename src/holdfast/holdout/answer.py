@@ -33,15 +33,15 @@ class Answer(float):
     """The released value. Behaves as a float; everything else is an attribute.
 
     `status` is answered, confirmed, not confirmed, shown, not shown, not tried, no promise, says
-    nothing or repeated; `bound` is what a one-sided claim is about, `forecast` how likely a gate
-    was said to be shown, and `adjusted` its adjusted p, if it was shown with a grade; `cost` is in
-    nats (0 for a repeat), and `bits` is the length of a described question, None for others; `n` is
-    how many rows it is about, or of a group whose size is rounded the least and the most, and
-    `missing` how many were left out of them for want of a value; `left` is the budget after this
-    answer, for more questions like it; `name` is what people call the question, `number` its line
-    of the ledger, `receipt` the hash of the entry that tells it; `parts` are the looks that it
-    follows from, if it is no look itself; `details` are its bookkeeping in words. One that says
-    nothing has no `value`: it calculates as NaN, and `float()` of it is refused.
+    nothing or repeated; `bound` is what a one-sided claim is about, `forecast` how likely a claim
+    was said to be made good, and `adjusted` a gate's adjusted p, if it was shown with a grade;
+    `cost` is in nats (0 for a repeat), and `bits` is the length of a described question, None for
+    others; `n` is how many rows it is about, or of a group whose size is rounded the least and the
+    most, and `missing` how many were left out of them for want of a value; `left` is the budget
+    after this answer, for more questions like it; `name` is what people call the question, `number`
+    its line of the ledger, `receipt` the hash of the entry that tells it; `parts` are the looks
+    that it follows from, if it is no look itself; `details` are its bookkeeping in words. One that
+    says nothing has no `value`: it calculates as NaN, and `float()` of it is refused.
     """
 
     __slots__ = ("advice", "better", "left", "name", "parts", "recorded", "repeated")
@@ -192,7 +192,7 @@ class Answer(float):
 
     @property
     def forecast(self) -> float | None:
-        """How likely a gate was said to be shown, before it was tried; None where nobody did."""
+        """How likely the claim was said to be made good; None where nobody did."""
         return None if self._foreseen is None else self._foreseen[0]
 
     @property
@@ -203,7 +203,7 @@ class Answer(float):
 
     @property
     def level(self) -> float | None:
-        """The level that a gate with a forecast was decided at."""
+        """The level that a claim with a forecast was decided at."""
         return None if self._foreseen is None else self._foreseen[1]
 
     @property

@@ -17,7 +17,11 @@ from holdfast.errors import HoldfastError, InvalidArgument, Refused, ToleranceTo
 from holdfast.holdout.answer import Answer
 from holdfast.holdout.batch import has_description, is_described
 from holdfast.holdout.desk import Desk
-from holdfast.holdout.forecast import as_begun, guess_of_likely_width
+from holdfast.holdout.forecast import (
+    as_begun,
+    guess_of_likely_width,
+    require_one_forecast,
+)
 from holdfast.holdout.idempotency import retold
 from holdfast.holdout.plays import answered, implied_claim, wish_of
 from holdfast.holdout.price import require_covered
@@ -384,6 +388,7 @@ def _ready(desk: Desk, call: Waiting, groups: GroupsOf) -> _Ready:
     bound = bound_to(desk, call.question, groups, describe=describe, text=call.text)
     single = one_answer_of(bound)
     guess = call.guess
+    require_one_forecast(guess, single)
     if guess.verb == "check":
         guess = guess_of_likely_width(desk, [single], guess, call.terms.width)
     (request,) = call.terms.requests(desk, [single], [better_of(call.question)], guess)
@@ -391,12 +396,13 @@ def _ready(desk: Desk, call: Waiting, groups: GroupsOf) -> _Ready:
 
 
 def _alike(ready: dict[int, _Ready]) -> list[dict[int, _Ready]]:
-    """Those that can be put in one batch: the same verb, side and half-width."""
+    """Those that can be put in one batch: the same verb, side and half-width, and no forecast."""
     groups: dict[object, dict[int, _Ready]] = {}
     for place, each in ready.items():
         request = each.request
         named = request.tolerance if request.likely is None else None
-        alike = (request.verb, request.side, named)
+        alone = None if each.guess.forecast is None else place
+        alike = (request.verb, request.side, named, alone)
         groups.setdefault(alike, {})[place] = each
     return list(groups.values())
 
@@ -419,7 +425,9 @@ def _answered_alike(desk: Desk, group: dict[int, _Ready]) -> dict[int, Answer | 
 
 
 def _joined(guesses: Sequence[Guess]) -> Guess:
-    """The guesses of all calls; alike, they have numbers all, or none."""
+    """The guesses of all calls; alike, they have numbers all, or none. A forecast comes alone."""
     numbers = [number for each in guesses for number in each.numbers or ()]
     likely = tuple(each.likely_at(0) for each in guesses)
-    return Guess(tuple(numbers) if numbers else None, side=guesses[0].side, likely=likely)
+    first = guesses[0]
+    given = tuple(numbers) if numbers else None
+    return Guess(given, side=first.side, forecast=first.forecast, likely=likely)

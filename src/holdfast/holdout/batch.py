@@ -217,13 +217,15 @@ def require_claims(
 ) -> Checker:
     """What checks, or gates, beside the ledger's mechanism; refused where nothing does."""
     gate = transcript.forecast_gate if forecast else transcript.gate
-    mechanism = gate if gated else transcript.checker
+    checker = transcript.forecast_checker if forecast else transcript.checker
+    mechanism = gate if gated else checker
     if mechanism is None:
         kind = kind_of(transcript.opening.mechanism["name"])
         if kind.refuses_checks is None:
+            lacks, instead = ("gates", "check") if gated else ("forecasts", "check without expect=")
             raise InvalidArgument(
-                f"this ledger answers by {kind.name}, which counts guesses and has no gates. Use "
-                "check, or another ledger."
+                f"this ledger answers by {kind.name}, which counts guesses and has no {lacks}. Use "
+                f"{instead}, or another ledger."
             )
         raise InvalidArgument(
             f"this ledger answers by {kind.name} and checks no guesses: {kind.refuses_checks} "

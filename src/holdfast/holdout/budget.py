@@ -22,6 +22,7 @@ from holdfast.ledger.entries import Recorded
 from holdfast.ledger.opening import Opening
 from holdfast.ledger.transcript import Transcript
 from holdfast.mechanisms.claims import CHECKS, GATES
+from holdfast.mechanisms.forecast_checks import FORECAST_CHECKS
 from holdfast.mechanisms.mechanism import Checker, Mechanism
 from holdfast.mechanisms.terms import Account, PartStages, Terms, part_of_record, recorded_profile
 from holdfast.question.columns import Schema
@@ -31,6 +32,7 @@ from holdfast.statistics.entry import Bound
 from holdfast.statistics.quantile import Quantile
 from holdfast.statistics.statistic import ConcentratedMean, Statistic, is_single, is_unbounded
 from holdfast.statistics.vectors import WholeVector
+from holdfast.theory.base.safeside import round_up
 from holdfast.theory.direct.paired import detectable_gain
 from holdfast.theory.leakage.gates import gate_gain
 from holdfast.wording import percent, plural, points
@@ -236,15 +238,25 @@ class Budget:
     def surprises_left(self) -> int:
         """How many guesses in a row may be refuted before the tolerance is out of reach.
 
-        Counted up to a thousand.
+        Counted up to a thousand: of guesses without a forecast, and once one came with a forecast,
+        of any, at worst.
         """
         checker = self.checker
         if checker is None or self.account.closed is not None:
             return 0
-        like = partial(checker.surprises_left, self.terms, self.account)
+        like = partial(checker.surprises_left, self.terms, self._behind)
         stages = [stage for kind in self.kinds for stage in part_stages(kind, self.terms)]
         profiles = dict.fromkeys(part.per_unit for stage in stages for part in stage)
         return int(self._once("surprises", lambda: min(map(like, profiles))))
+
+    @property
+    def _behind(self) -> Account:
+        """The account, as much leaked as forecasts to come may cost more than none would."""
+        account = self.account
+        if FORECAST_CHECKS.name not in account.memory:
+            return account
+        nats = max(0.0, FORECAST_CHECKS.most_behind(account))
+        return replace(account, leakage=account.leakage.charge(round_up(nats, 8)))
 
     @property
     def candidates_left(self) -> int | None:

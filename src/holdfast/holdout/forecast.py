@@ -13,11 +13,12 @@ from numbers import Integral
 from typing import Any
 
 from holdfast import require
+from holdfast.data.sample import Sample
 from holdfast.errors import InvalidArgument
 from holdfast.holdout.answer import Answer
 from holdfast.holdout.batch import width_begun
 from holdfast.holdout.desk import Desk
-from holdfast.holdout.guess import averages, training_variance
+from holdfast.holdout.guess import averages, trained_mean, training_variance
 from holdfast.holdout.plays import implied_claim, wish_of
 from holdfast.holdout.request import ClaimGrounds, Guess, NamedWidth, gate_wish, known_moment
 from holdfast.ledger.chain import now
@@ -27,6 +28,10 @@ from holdfast.mechanisms.forecast_gates import FORECAST_GATES, Untried
 from holdfast.mechanisms.mechanism import ForecastGrounds, LikelyWidth
 from holdfast.statistics.derived import Paired, Subquestion
 from holdfast.statistics.entry import Bound
+from holdfast.statistics.labelled import Labelled
+from holdfast.statistics.mean import GroupMean, Mean
+from holdfast.statistics.player import Verb
+from holdfast.statistics.quantile import Quantile
 from holdfast.statistics.statistic import Statistic, is_single
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.leakage.forecasts import DevResult
@@ -35,27 +40,41 @@ from holdfast.wording import plural
 __all__ = [
     "DevFiles",
     "as_begun",
+    "by_training_rows",
     "dev_result",
     "forecast_grounds",
     "guess_of_likely_width",
     "not_tried",
     "on_side_of_claim",
+    "require_one_forecast",
     "require_unprotected",
 ]
 
+_TRAINING = "training"  # rows, that forecast a check
 _COUNTS = 3
 _LISTED = 3
 
 
-def forecast_grounds(options: Mapping[str, Any], *, gated: bool) -> ForecastGrounds | None:
+def forecast_grounds(options: Mapping[str, Any], verb: Verb) -> ForecastGrounds | None:
     """What the options of a verb say for a forecast; None where they say nothing."""
     dev, expect = options.get("dev"), options.get("expect")
     if dev is None and expect is None:
         return None
-    if not gated:
+    if verb == "ask":
         raise InvalidArgument(
-            "dev= and expect= forecast whether a gate is shown, and this is none; leave them out, "
-            "or say gate=True."
+            "dev= and expect= forecast whether a claim is made good, and this is none; leave them "
+            "out, give a guess, or say gate=True."
+        )
+    if verb == "check" and dev is not None:
+        raise InvalidArgument(
+            "dev= forecasts whether a gate is shown, and this is a check; say expect=, or gate it."
+        )
+    if isinstance(expect, str) and expect == _TRAINING:
+        if verb == "check":
+            return ForecastGrounds()  # of this question, once it has met its table
+        raise InvalidArgument(
+            f"expect={_TRAINING!r} forecasts a check; say dev=, how a difference came out on other "
+            "rows, or a number."
         )
     stated = None if expect is None else require.between("expect", expect, 0.0, 1.0)
     return ForecastGrounds(None if dev is None else dev_result(dev), stated)
@@ -88,6 +107,59 @@ def dev_result(dev: Any) -> DevResult:
         for one, other in zip(first, second, strict=True)
     ]
     return DevResult(sum(gain > 0 for gain in gains), sum(gain < 0 for gain in gains), len(gains))
+
+
+def by_training_rows(desk: Desk, question: Bound, guess: Guess, *, compared: bool = True) -> Guess:
+    """The guess with what training rows say of its mean, where these are to forecast its check.
+
+    They are the rows that it is made from, or those of the ledger. Refused where one of them may be
+    protected: a forecast from protected rows would make false claims likely. They are `compared`
+    where the check may be put: a price touches no data.
+    """
+    if guess.forecast != ForecastGrounds():
+        return guess
+    rows = desk.train if guess.rows is None else guess.rows
+    if rows is None:
+        raise InvalidArgument(
+            f"expect={_TRAINING!r} needs training rows; guess from a table, open with split= or "
+            "train=, or say how likely you think it is: expect=0.9."
+        )
+    statistic = _claimed_mean(desk, question)
+    if not isinstance(statistic, Mean | GroupMean) or guess.side is not None:
+        raise InvalidArgument(
+            f"expect={_TRAINING!r} forecasts a guess of a mean of bounded values of independent "
+            f"rows, and {question.text} is none here; say how likely you think it is: expect=0.9."
+        )
+    if compared and not (desk.aside and rows is desk.train):
+        _require_no_overlap(desk, rows)
+    trained = trained_mean(rows, statistic, desk.transcript.terms.rows, desk.table)
+    return replace(guess, forecast=ForecastGrounds(trained=trained))
+
+
+def _require_no_overlap(desk: Desk, rows: Sample) -> None:
+    """Refuse training rows of which one has the content of a protected row, if only by chance."""
+    shared = desk.protected.overlap(rows)
+    if shared:
+        raise InvalidArgument(
+            f"of the {rows.n:,} training rows {shared:,} have the content of a protected one, and "
+            "whether they are the same cannot be told; a forecast from protected rows would make "
+            "false claims likely. Put rows aside with split=, give others, or say how likely you "
+            "think it is: expect=0.9. Nothing was spent."
+        )
+
+
+def require_one_forecast(guess: Guess, question: Bound | Labelled) -> None:
+    """Refuse a forecast of several claims: it is of one check."""
+    if guess.forecast is None or guess.gated:
+        return
+    one_claim = is_single(question) or guess.side is not None
+    if not one_claim and guess.rows is None:
+        one_claim = not isinstance(question, Labelled | Quantile)  # of its last part
+    if not one_claim:
+        raise InvalidArgument(
+            "expect= forecasts one check, and this question is checked by several; leave it out, "
+            "or check them one by one."
+        )
 
 
 def require_unprotected(desk: Desk, dev: Any) -> None:

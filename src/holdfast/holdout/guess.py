@@ -11,15 +11,18 @@ from holdfast.data.sample import Sample, is_readable
 from holdfast.data.source import KnownTable, csv_paths, open_sample
 from holdfast.errors import InvalidArgument
 from holdfast.ledger.opening import Opening, is_protected
+from holdfast.mechanisms.mechanism import TrainedMean
+from holdfast.question.expression import Expression
 from holdfast.question.row import GRID, RowValue, row_value
 from holdfast.statistics.entry import Table
-from holdfast.statistics.mean import GroupMean
+from holdfast.statistics.mean import GroupMean, Mean
 from holdfast.statistics.statistic import Statistic
 
 __all__ = [
     "averages",
     "other_rows",
     "require_others",
+    "trained_mean",
     "training_rows",
     "training_variance",
 ]
@@ -77,13 +80,27 @@ def averages(training: Sample, statistics: Sequence[Statistic], table: Table) ->
     return [_value(training, statistic, totals) for statistic in statistics]
 
 
-def training_variance(training: Sample, row: RowValue) -> float:
+def training_variance(training: Sample, row: RowValue, among: Expression | None = None) -> float:
     """The variance of a row's value on other rows, as a part of the squared range."""
-    (histogram,) = training.histograms([(row, None)])
+    (histogram,) = training.histograms([(row, among)])
     middles, counts = (histogram.low + histogram.high) / 2, histogram.counts
     total = max(1, histogram.rows)
     mean = float((middles * counts).sum()) / total
     return float(((middles - mean) ** 2 * counts).sum()) / total
+
+
+def trained_mean(
+    training: Sample, statistic: Mean | GroupMean, rows: int, table: Table
+) -> TrainedMean:
+    """What training rows say of a mean of bounded values, that of so many protected `rows`."""
+    (mean,) = averages(training, [statistic], table)
+    many = max(1, round(training.n * statistic.rows(rows) / rows))
+    if statistic.row.is_condition:
+        return TrainedMean(mean, mean * (1.0 - mean), many)
+    value, among = statistic.row, None
+    if isinstance(statistic, GroupMean):
+        value, among = statistic.value, statistic.inside
+    return TrainedMean(mean, training_variance(training, value, among), many)
 
 
 def _rows(statistic: Statistic) -> list[RowValue]:

@@ -25,6 +25,7 @@ __all__ = [
     "CheckOptions",
     "CheckSent",
     "CostOptions",
+    "CostSent",
     "DeclareOptions",
     "GateOptions",
     "GateSent",
@@ -78,9 +79,21 @@ class _Expecting(TypedDict, total=False):
     expect: Annotated[
         float | None,
         VerbOption(
-            "Of a gate: how likely you think it is to be shown, such as 0.3. A good number shows "
-            "more; a bad one costs a little, and promises nothing wrongly.",
+            "How likely you think a check is to be confirmed, or a gate to be shown, such as 0.3. "
+            "A good number shows more; a bad one costs a little, and promises nothing wrongly.",
             "P",
+        ),
+    ]
+
+
+class _ExpectingOrTraining(TypedDict, total=False):
+    expect: Annotated[
+        float | Literal["training"] | None,
+        VerbOption(
+            "How likely you think a check is to be confirmed, such as 0.9; or `training`: as rows "
+            "have it of which none may be protected. A good number spares a lot; a bad one costs a "
+            "little, and promises nothing wrongly.",
+            "P or training",
         ),
     ]
 
@@ -170,7 +183,7 @@ class AskSent(_Restricting, _Judging, _Width, _Keeping, AcceptOption):
     """Options of an ask that is sent to a service."""
 
 
-class CheckSent(_Restricting, _Judging, _Claiming, _Width, _Keeping, AcceptOption):
+class CheckSent(_Restricting, _Judging, _Claiming, _Expecting, _Width, _Keeping, AcceptOption):
     """Options of a check that is sent to a service."""
 
 
@@ -182,8 +195,8 @@ class BatchSent(_Width, _Keeping, AcceptOption):
     """Options of several questions that are sent to a service together."""
 
 
-class CostOptions(_Restricting, _Judging, _Claiming, _Expecting, _Grading, _DevCounts, _Width):
-    """Options of what a question would cost."""
+class CostSent(_Restricting, _Judging, _Claiming, _Expecting, _Grading, _DevCounts, _Width):
+    """Options of what a question that is sent to a service would cost."""
 
 
 # The same where the rows are.
@@ -202,8 +215,16 @@ class AskOptions(_Restricting, _Judging, _Width, _Keeping, _Signing, total=False
     top: Annotated[int | None, VerbOption("Of discovered groups, the K largest.", "K")]
 
 
-class CheckOptions(_Restricting, _Judging, _Claiming, _Width, _Keeping, _Differing, _Signing):
+class CheckOptions(
+    _Restricting, _Judging, _Claiming, _ExpectingOrTraining, _Width, _Keeping, _Differing, _Signing
+):
     """Options of a check."""
+
+
+class CostOptions(
+    _Restricting, _Judging, _Claiming, _ExpectingOrTraining, _Grading, _DevCounts, _Width
+):
+    """Options of what a question would cost."""
 
 
 class GateOptions(

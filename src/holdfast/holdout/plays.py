@@ -62,10 +62,17 @@ __all__ = [
 
 
 def wish_of(desk: Desk, statistic: Statistic, guess: Guess, tolerance: float | None) -> Wish:
-    """As it is put to the desk, but for the guess, which matters to no cost."""
+    """As it is put to the desk, but for a guess that matters to no cost."""
     t = desk.half_width(tolerance, statistic)
     checked = not is_described(statistic) and (guess.rows is not None or desk.guesses(statistic))
     wish = about(statistic, t, 0.5) if checked else Wish(statistic, t)
+    if checked and guess.rows is not None and guess.forecast is not None:
+        wish = replace(wish, forecast=guess.forecast)
+        trained, likely = guess.forecast.trained, guess.likely_at(0)
+        if trained is not None:  # then its cost depends on the guess
+            reach = t if likely is None else likely.tolerance
+            claim = (trained.mean - reach, trained.mean + reach)
+            wish = replace(wish, claim=claim, guess=trained.mean)
     return replace(wish, narrow=tolerance is None)
 
 
@@ -234,7 +241,10 @@ class _Call:
         wishes = []
         for place, part in batch:
             if part.guess is None and not part.refuted:
-                wishes.append(next(others))
+                other = next(others)
+                if rows is not None and other.claim is not None:
+                    other = replace(other, forecast=self.claims[place].forecast)
+                wishes.append(other)
                 continue
             wanted = self.guess.tolerance_at(place, tolerance)
             t = desk.half_width(wanted, part.statistic)

@@ -402,7 +402,7 @@ class ClaimGrounds:
     """What is public about claims of a question: how it is answered instead, and its spread.
 
     `described` finds the question by its description, once it is needed; `moment` is a guess of
-    the second moment, `forecast` what a gate's forecast rests on, and one is perhaps `graded`.
+    the second moment, `forecast` what its forecast rests on, and a gate is perhaps `graded`.
     """
 
     gated: bool = False
@@ -519,9 +519,9 @@ class Guess:
 
     With a `side` the number is a bound that is claimed, and what is `gated` is to be shown beyond
     it, perhaps `graded`; `differing` is the share of rows that are said to differ, and `forecast`
-    what is said of how likely it is to be shown. Where no half-width is named, `likely` are those
-    of each place, if one is chosen there. Read once: a table to guess from is opened once, whatever
-    it is used for.
+    what is said of how likely it is to be shown, or confirmed. Where no half-width is named,
+    `likely` are those of each place, if one is chosen there. Read once: a table to guess from is
+    opened once, whatever it is used for.
     """
 
     numbers: tuple[float, ...] | None = None

@@ -23,10 +23,12 @@ from holdfast.holdout.ask import (
 from holdfast.holdout.batch import Body
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.forecast import (
+    by_training_rows,
     forecast_grounds,
     guess_of_likely_width,
     not_tried,
     on_side_of_claim,
+    require_one_forecast,
     require_unprotected,
 )
 from holdfast.holdout.groups import Distribution, Groups, cost_of_discovering, groups_to_discover
@@ -228,10 +230,11 @@ class Verbs:
         elif at_most is not None or at_least is not None:
             require_one_claim("check", guess, at_most, at_least)
         desk = self._desk
+        rows = partial(desk.other_rows, compared=False)
+        claim = replace(guess_of(rows, guess, at_most, at_least), gated=gate)
         claim = replace(
-            guess_of(partial(desk.other_rows, compared=False), guess, at_most, at_least),
-            gated=gate,
-            forecast=forecast_grounds(options, gated=gate),
+            claim,
+            forecast=forecast_grounds(options, claim.verb),
             graded=gate and require.flag("grades", options.get("grades", False)),
         )
         question = self._worded(question, options, by)
@@ -325,6 +328,7 @@ class Verbs:
         is still covered. The other options are those of `ask`.
         """
         claim = self._claim("check", question, guess, options)
+        claim = replace(claim, forecast=forecast_grounds(options, "check"))
         question = self._worded(question, options, by)
         desk = self._desk
         return self._put(desk, question, claim, CallTerms.of(options), knowing(desk, claim.rows))
@@ -367,7 +371,7 @@ class Verbs:
         """
         desk = self._desk
         require_unprotected(desk, options.get("dev"))
-        forecast = forecast_grounds(options, gated=True)
+        forecast = forecast_grounds(options, "gate")
         graded = require.flag("grades", options.get("grades", False))
         claim = self._claim("gate", question, None, options)
         guess = replace(claim, gated=True, forecast=forecast, graded=graded)
@@ -435,12 +439,14 @@ class Verbs:
     ) -> Answer | Groups | Distribution:
         describe = describe and not terms.width.is_named
         bound = bound_to(desk, question, groups, describe=describe)
+        require_one_forecast(guess, bound)
         if isinstance(bound, Labelled) and guess.side is None:
             guess = guess.each(len(bound.members))
             return table_of_answers(desk, bound, guess, terms, self._frame_kind)
         single = one_answer_of(bound)
         if guess.verb == "check":
             guess = guess_of_likely_width(desk, [single], guess, terms.width)
+            guess = by_training_rows(desk, single, guess)
         requests = terms.requests(desk, [single], [better_of(question)], guess)
         before = told_before(desk, [single], requests)
         if before is not None:
@@ -485,12 +491,14 @@ def _cost(desk: Desk, question: Question | TableCall, claim: Guess, width: Named
     describe = claim.verb == "ask" and not width.is_named
     rows = desk.transcript.terms.rows
     bound = bound_to(desk, question, knowing(desk, claim.rows), describe=describe)
+    require_one_forecast(claim, bound)
     if isinstance(bound, Labelled) and claim.side is None:
         part = width.part_of([member for _, member in bound.members], rows)
         return cost_of(desk, bound, claim.each(len(bound.members)), part)
     single = one_answer_of(bound)
     if claim.verb == "check":
         claim = guess_of_likely_width(desk, [single], claim, width)
+        claim = by_training_rows(desk, single, claim)
     part = claim.tolerance_at(0, width.part_of([single], rows))
     claim = on_side_of_claim(claim, single)
     if claim.side is None:

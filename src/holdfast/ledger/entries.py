@@ -255,8 +255,8 @@ class Recorded:
     be about, and of those that are `missing` from them; a score names the column of the `member` of
     its search; `symbols` are what crossed the door for its `event`. `reach` is how far from the
     sample's value the test of a claim may reach, `profile` its concentration, where that is not a
-    mean's, `alike` whether a claim's test is one for rows that are alike, `forecast` how likely a
-    gate was said to be shown, if it was, and its level, `adjusted` the adjusted p of one that was
+    mean's, `alike` whether a claim's test is one for rows that are alike, `forecast` how likely it
+    was said to be made good, if it was, and its level, `adjusted` the adjusted p of a gate that was
     shown with a grade. `subjects` are those of its question.
     """
 

@@ -47,6 +47,7 @@ from holdfast.ledger.opening import REOPEN, Opening
 from holdfast.mechanisms.catalogue import built, claiming
 from holdfast.mechanisms.claims import CHECKS, GATES
 from holdfast.mechanisms.described import DESCRIBED
+from holdfast.mechanisms.forecast_checks import FORECAST_CHECKS
 from holdfast.mechanisms.forecast_gates import FORECAST_GATES, UNTRIED, Untried
 from holdfast.mechanisms.graded_gates import GRADED_GATES
 from holdfast.mechanisms.mechanism import Answered, Checker, Mechanism, Symbol, Wish, alike
@@ -236,6 +237,7 @@ class Transcript:
         self._kept = (1, 0)  # entries, and answers here, that a checkpoint has folded
         self.checker: Checker | None = None  # what checks guesses, if anything does
         self.gate: Checker | None = None  # what gates, likewise
+        self.forecast_checker: Checker | None = None  # what checks with a forecast
         self.forecast_gate: Checker | None = None  # what gates with a forecast
         self.graded_gate: Checker | None = None  # what gates with grades
         self.describing: Mechanism | None = None  # what answers described questions, if anything
@@ -469,7 +471,8 @@ class Transcript:
     @property
     def mechanisms(self) -> Mapping[str, Mechanism]:
         """Mechanisms that may have written to this ledger, by the names it calls them."""
-        claims = (self.checker, self.gate, self.forecast_gate, self.graded_gate)
+        forecast = (self.forecast_checker, self.forecast_gate)
+        claims = (self.checker, self.gate, *forecast, self.graded_gate)
         mechanisms = (self.mechanism, *claims, self.describing)
         last = last_to_answer(self.account, self.mechanism)
         every = (*mechanisms, *self.dictionaries.mechanisms, last)
@@ -551,6 +554,7 @@ class Transcript:
         self.terms = opening.terms
         self.checker = claiming(opening.mechanism, opening.terms, CHECKS)
         self.gate = claiming(opening.mechanism, opening.terms, GATES)
+        self.forecast_checker = claiming(opening.mechanism, opening.terms, FORECAST_CHECKS)
         self.forecast_gate = claiming(opening.mechanism, opening.terms, FORECAST_GATES)
         self.graded_gate = claiming(opening.mechanism, opening.terms, GRADED_GATES)
         self.mechanism = built(opening.mechanism, opening.terms)

@@ -1,13 +1,7 @@
 """Gates that come with a forecast: development rows, or a stated number. Theorem F.
 
-A gate expects not to be shown; a forecast says how likely this one is. The weight of *shown* is the
-mixture of the forecasters, the level and both charges follow from it, and the mixture learns from
-symbols alone. Everything that the weight is made of stands in the offer before data are touched;
-whatever it comes to, Theorem C holds with it. A gate without a forecast is `gate/1`: the mixture
-with nobody awake but base, which moves no weight.
-
-What is remembered, by this mechanism's name: the forecasters' weights, and the last development
-result of each question, tried or not.
+A gate expects not to be shown; a forecast says how likely this one is. Beside the forecasters'
+weights the last development result of each question is remembered, tried or not.
 
 **Gates that were not tried**, since their forecast was too low, are public, free, and no symbol.
 `untried/1` lists one. Nothing was asked and nothing is charged. Its development result counts for
@@ -18,30 +12,23 @@ those that were tried. No promise rests on it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from hashlib import sha256
-from math import fsum
-from operator import mul
 from typing import Any
 
-from holdfast.errors import InvalidArgument
-from holdfast.mechanisms.claims import GATES, Claims, by_sign_test, reach_of_test
-from holdfast.mechanisms.mechanism import ForecastGrounds, Offer, Release, Wish
+from holdfast.mechanisms.claims import GATES, Claims, by_sign_test
+from holdfast.mechanisms.forecast_claims import ForecastClaims
+from holdfast.mechanisms.mechanism import ForecastGrounds, Wish
 from holdfast.mechanisms.terms import Account, Terms
-from holdfast.theory.base.safeside import round_down
-from holdfast.theory.leakage.claim_levels import claim_log_level
 from holdfast.theory.leakage.forecasts import (
-    FORECAST_TOLERANCE,
     GATE_PRIOR,
     STATED_GATE_PRIOR,
     DevPosterior,
     DevResult,
-    Forecast,
+    Forecasters,
     Mixture,
-    forecast,
     gate_forecasters,
 )
-from holdfast.theory.leakage.nats import confirmed_log_charge, surprise_log_charge
 
 __all__ = [
     "FORECAST_GATES",
@@ -50,72 +37,25 @@ __all__ = [
     "Untried",
 ]
 
-_OPENED = Mixture.opened(STATED_GATE_PRIOR)
-# How a forecaster that would state a number, and is given none, follows the development rows: so
-# that all together have the weights of a ledger to which no number is ever stated.
-_FOLLOWED = [
-    (alone - beside) / STATED_GATE_PRIOR[1]
-    for alone, beside in zip(GATE_PRIOR[1:], STATED_GATE_PRIOR[2:], strict=True)
-]
-
 
 @dataclass(frozen=True, slots=True)
-class ForecastGates(Claims):
+class ForecastGates(ForecastClaims):
     """Gates, one at a time, each with a forecast."""
 
-    def offer(self, terms: Terms, account: Account, wishes: Sequence[Wish]) -> list[Offer]:
-        grounds = wishes[0].forecast
-        if len(wishes) != 1 or grounds is None:
-            raise InvalidArgument(
-                f"{len(wishes)} gates come together, or one without a forecast; give one gate, "
-                "with its development counts or a stated number."
-            )
-        (wish,) = wishes
-        (by_base,) = Claims.offer(self, terms, account, wishes)
-        extra = by_base.extra or {}
-        remaining, nats = extra["standing"]["log_left"], extra["standing"]["nats"]
-        entered = self._entered(terms, account, wish, by_base, round_down(remaining - nats))
-        log_p = claim_log_level(remaining, entered.weight, nats)
-        return [
-            replace(
-                by_base,
-                worst_charge=max(
-                    surprise_log_charge(entered.weight, 0.0), confirmed_log_charge(entered.weight)
-                ),
-                log_p=log_p,
-                radius=reach_of_test(terms, wish, log_p),
-                prior=entered.weight,
-                extra={**extra, "forecast": grounds.entering(entered).to_dict()},
-            )
-        ]
-
-    def _entered(
-        self, terms: Terms, account: Account, wish: Wish, by_base: Offer, log_left: float
-    ) -> Forecast:
-        """The forecast of a gate; its weight as a ledger has it, if that is the same but for
-        rounding."""
-        grounds, base = wish.forecast, by_base.prior
-        if grounds is None or base is None:
-            raise TypeError("a gate without a forecast has no weight of its own")
+    def _forecasters(
+        self, terms: Terms, account: Account, wish: Wish, grounds: ForecastGrounds, base: float
+    ) -> Forecasters:
         alike = wish.of_alike_rows(terms)
-        forecasters = gate_forecasters(
+        return gate_forecasters(
             base,
             wish.question.rows(terms.rows),
-            self._posterior(account, by_base.question, grounds.dev),
+            self._posterior(account, wish.question.text, grounds.dev),
             grounds.dev,
             candidates=terms.candidates,
             stated=grounds.stated,
             states=True,
             by_bets=not by_sign_test(wish.question, wish.claim, alike=alike),
         )
-        computed = forecast(
-            self.mixture(account), lambda log_p: _followed(forecasters(log_p)), min(0.0, log_left)
-        )
-        recorded = computed if grounds.entered is None else grounds.entered
-        # Two machines may round the weight to neighbours; their members agree far better.
-        if abs(recorded.weight - computed.weight) > FORECAST_TOLERANCE:
-            return computed
-        return Forecast(recorded.weight, computed.members)
 
     def _posterior(self, account: Account, question: str, result: DevResult | None) -> DevPosterior:
         """What all development results so far say, with this one as its question's last."""
@@ -124,11 +64,6 @@ class ForecastGates(Claims):
             results[_digest(question)] = result
         # In one order, whether they were folded here or come from a checkpoint.
         return DevPosterior.of([results[name] for name in sorted(results)])
-
-    def mixture(self, account: Account) -> Mixture:
-        """The forecasters' weights after the symbols so far."""
-        weights = account.memory.get(self.name, {}).get("log_weights")
-        return _OPENED if weights is None else Mixture(tuple(weights))
 
     def result_of(self, account: Account, question: str) -> DevResult | None:
         """The development result that a question has."""
@@ -139,37 +74,18 @@ class ForecastGates(Claims):
         results: Mapping[str, Sequence[int]] = account.memory.get(self.name, {}).get("dev", {})
         return results
 
-    def _prior_of(self, offer: Offer, declared: object, made: int, unexpected: int) -> float:  # noqa: ARG002
-        if offer.prior is None:
-            raise TypeError(f"the offer of claim {offer.number} has no weight")
-        return offer.prior
-
-    def advance(
-        self, account: Account, offers: Sequence[Offer], releases: Sequence[Release]
-    ) -> Account:
-        later = Claims.advance(self, account, offers, releases)
-        for offer, release in zip(offers, releases, strict=True):
-            grounds = ForecastGrounds.of_offer(offer)
-            if grounds is None or grounds.entered is None:
-                raise TypeError(f"the offer of claim {offer.number} has no forecast")
-            moved = self.mixture(later).after(
-                grounds.entered.members, claimed=release.status == self.shown
-            )
-            later = self._remembered(later, offer.question, grounds.dev, moved)
-        return later
-
     def after_untried(self, account: Account, question: str, dev: DevResult) -> Account:
         """The account with the development result of a candidate that was not tried."""
-        return self._remembered(account, question, dev, self.mixture(account))
+        kept = self._memory(account, question, ForecastGrounds(dev), self.mixture(account))
+        return account.remembering(self.name, kept)
 
-    def _remembered(
-        self, account: Account, question: str, dev: DevResult | None, mixture: Mixture
-    ) -> Account:
-        results = dict(self._results(account))
+    def _memory(
+        self, account: Account, question: str, grounds: ForecastGrounds, mixture: Mixture
+    ) -> dict[str, Any]:
+        results, dev = dict(self._results(account)), grounds.dev
         if dev is not None:
             results[_digest(question)] = [dev.better, dev.worse, dev.rows]
-        kept = {"log_weights": list(mixture.log_weights), "dev": results}
-        return account.remembering(self.name, kept)
+        return {"log_weights": list(mixture.log_weights), "dev": results}
 
 
 def _digest(question: str) -> str:
@@ -177,17 +93,12 @@ def _digest(question: str) -> str:
     return sha256(question.encode()).hexdigest()[:16]
 
 
-def _followed(members: Sequence[float | None]) -> Sequence[float | None]:
-    """The forecasters' numbers, with one for the stated number that nobody stated."""
-    base, stated, *dev = members
-    known = [each for each in dev if each is not None]
-    if stated is not None or not known:
-        return members
-    return (base, fsum(map(mul, _FOLLOWED, known)), *dev)
-
-
-_GATES = {each.name: getattr(GATES, each.name) for each in fields(Claims)}
-FORECAST_GATES = ForecastGates(**{**_GATES, "name": "forecast gate/1"})
+_GATES: Mapping[str, Any] = {each.name: getattr(GATES, each.name) for each in fields(Claims)}
+FORECAST_GATES = ForecastGates(
+    **{**_GATES, "name": "forecast gate/1"},
+    with_stated=STATED_GATE_PRIOR,
+    without_stated=GATE_PRIOR,
+)
 
 
 # Gates that were not tried.

@@ -40,6 +40,7 @@ __all__ = [
     "Release",
     "Status",
     "Symbol",
+    "TrainedMean",
     "Uncounted",
     "Walked",
     "Wish",
@@ -101,18 +102,27 @@ class Refuted(NamedTuple):
         return cls(look, (low, high), radius)
 
 
+class TrainedMean(NamedTuple):
+    """What training rows say of the mean that a check is about, as fractions of its range."""
+
+    mean: float
+    variance: float
+    rows: int
+
+
 @dataclass(frozen=True, slots=True)
 class ForecastGrounds:
-    """Grounds of a gate's forecast: counts on development rows, or a stated number, or both.
+    """Grounds of a claim's forecast: development or training rows, a stated number, or none yet.
 
-    Counts are on the side of the claim: `better` rows speak for it, beyond its margin. `entered` is
-    the forecast that was made of them, once there is one: all of it is public before data are
-    touched.
+    Counts are those of a gate, on the side of the claim: `better` rows speak for it, beyond its
+    margin. `entered` is the forecast that was made of them, once there is one: all of it is public
+    before data are touched.
     """
 
     dev: DevResult | None = None
     stated: float | None = None
     entered: Forecast | None = None
+    trained: TrainedMean | None = None
 
     def entering(self, forecast: Forecast) -> ForecastGrounds:
         """The grounds with what was made of them."""
@@ -126,6 +136,7 @@ class ForecastGrounds:
             "stated": self.stated,
             "members": None if entered is None else list(entered.members),
             "weight": None if entered is None else entered.weight,
+            **({} if self.trained is None else {"trained": list(self.trained)}),
         }
 
     @classmethod
@@ -135,8 +146,9 @@ class ForecastGrounds:
         if body is None:
             return None
         dev = None if body["dev"] is None else DevResult(*body["dev"])
+        trained = TrainedMean(*body["trained"]) if "trained" in body else None
         entered = Forecast(body["weight"], tuple(body["members"]))
-        return cls(dev, body["stated"], entered)
+        return cls(dev, body["stated"], entered, trained)
 
 
 class LikelyWidth(NamedTuple):
@@ -175,8 +187,8 @@ class Wish:
     same cost. `stated` tells that the claim is the analyst's own, and not a way to ask, which has
     to be answered; `gated`, that it is to be shown. A wish that `follows` a claim that was not
     confirmed asks what is true instead. `moment` is a public guess of the second moment of what a
-    claim is about, in units where its range is [-1, 1]; `forecast` what a gate's forecast rests on,
-    and `graded` that a gate is told with its grade. `keyless` tells that the question reads nothing
+    claim is about, in units where its range is [-1, 1]; `forecast` what its forecast rests on, and
+    `graded` that a gate is told with its grade. `keyless` tells that the question reads nothing
     that was made for single keys, so that the ledger's key does not make rows unlike. `vector` is
     the text of the vector that it is a coordinate of: its coordinates are one question.
     """
@@ -265,10 +277,11 @@ class Offer:
 
     @property
     def forecast(self) -> tuple[float, float] | None:
-        """How likely it was said to be shown, and its level; None for a gate without a forecast."""
-        if self.prior is None or self.log_p is None or "forecast" not in (self.extra or {}):
+        """How likely the claim was said to be, and its level; None for one without a forecast."""
+        entered = (self.extra or {}).get("forecast")
+        if entered is None or self.log_p is None:
             return None
-        return self.prior, math.exp(self.log_p)
+        return entered["weight"], math.exp(self.log_p)
 
     def to_dict(self) -> dict[str, Any]:
         plain = {name: getattr(self, name) for name in self.__slots__}

@@ -21,7 +21,7 @@ from holdfast.errors import InvalidArgument
 from holdfast.holdout.answer import Answer
 from holdfast.holdout.budget import Budget, QuestionKind
 from holdfast.holdout.groups import Distribution, Groups
-from holdfast.holdout.options import AskSent, BatchSent, CheckSent, CostOptions, GateSent, takes
+from holdfast.holdout.options import AskSent, BatchSent, CheckSent, CostSent, GateSent, takes
 from holdfast.holdout.price import Cost
 from holdfast.ledger.attachments import AttachedColumn
 from holdfast.ledger.entries import Recorded, Request
@@ -159,7 +159,7 @@ def recorded_from(body: Mapping[str, Any]) -> Recorded:
 def carried_budget(budget: Budget) -> dict[str, Any]:
     """What a budget is made of, beside what was declared.
 
-    What forecasts remember is long, and no budget depends on it.
+    What forecasts of gates remember is long, and no budget depends on it.
     """
     account = budget.account.to_dict()
     account["memory"].pop(FORECAST_GATES.name, None)
@@ -318,7 +318,7 @@ class ServedHoldout:
             pl.DataFrame(columns, strict=False).write_parquet(path)
             return self.attach(name, path, key="key", value="value", bounds=bounds, missing=missing)
 
-    @takes(CostOptions)
+    @takes(CostSent)
     def cost(
         self,
         question: Question | TableCall,
@@ -326,7 +326,7 @@ class ServedHoldout:
         *,
         by: By | None = None,
         gate: bool = False,
-        **options: Unpack[CostOptions],
+        **options: Unpack[CostSent],
     ) -> Cost:
         """What a question would cost now, or with `gate` to gate it. Free."""
         body = self._body(question, options, by, guess=guess, gate=gate or None)

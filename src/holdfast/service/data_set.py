@@ -30,6 +30,7 @@ from holdfast.errors import (
 )
 from holdfast.holdout.answer import Answer
 from holdfast.holdout.ask import CallTerms, Waiting
+from holdfast.holdout.forecast import forecast_grounds
 from holdfast.holdout.groups import Distribution, Groups
 from holdfast.holdout.holdout import Holdout
 from holdfast.holdout.open import open as open_holdout
@@ -176,7 +177,8 @@ class Asking:
             options = self._options(*terms, "expect", "dev", "grades")
             return holdout.gate(question, **options)  # type: ignore[arg-type]
         put: Callable[..., Reply] = holdout.ask if self.verb == "ask" else holdout.check
-        return put(question, **self._options(*terms, "tolerance", "half_width"))
+        expected = () if self.verb == "ask" else ("expect",)
+        return put(question, **self._options(*terms, "tolerance", "half_width", *expected))
 
     def cost_of(self, holdout: Holdout) -> Cost:
         """What it would cost; nothing is asked."""
@@ -186,6 +188,9 @@ class Asking:
     def waiting(self, question: Question) -> Waiting:
         """The same, to be put with what others ask."""
         guess = guess_of(_no_rows, self.guess, self.at_most, self.at_least)
+        if self.expect is not None:
+            forecast = forecast_grounds({"expect": self.expect}, guess.verb)
+            guess = replace(guess, forecast=forecast)
         width = NamedWidth(self.tolerance, self.half_width)
         terms = CallTerms(self.why, self.asked_by, self.request_key, width)
         return Waiting(question, guess, terms, self._whole)

@@ -124,7 +124,7 @@ class AnswerFields(BaseModel):
     bound: float | None = Field(description="Of a claim on one side: what it is beyond.")
     why: str | None = Field(description="Why it was asked, as was said.")
     cost: float = Field(description="What it cost, in nats; 0 for a repeat.")
-    forecast: float | None = Field(description="How likely a gate was said to be shown.")
+    forecast: float | None = Field(description="How likely the claim was said to be made good.")
     level: float | None = Field(description="The level at which such a gate was decided.")
     adjusted: float | None = Field(description="The adjusted p of a gate shown with a grade.")
     receipt: str = Field(description="The hash of the ledger's entry: keep it to prove the answer.")

@@ -25,7 +25,7 @@ from holdfast.holdout.options import (
     AskSent,
     BatchSent,
     CheckSent,
-    CostOptions,
+    CostSent,
     GateSent,
     GuessField,
     QuestionField,
@@ -162,7 +162,7 @@ CostBody = _derived(
     VerbBody,
     QuestionFields,
     GuessField,
-    CostOptions,
+    CostSent,
     _Gated,
 )
 GateBody = _derived(

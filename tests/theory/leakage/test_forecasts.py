@@ -17,10 +17,11 @@ import pytest
 from hypothesis import assume, given, strategies as st
 
 from holdfast.errors import InvalidArgument
-from holdfast.theory.leakage.claim_levels import claim_log_level, log_left
+from holdfast.theory.leakage.claim_levels import claim_log_level, log_left, surprise_prior
 from holdfast.theory.leakage.forecasts import (
     CHECK_PRIOR,
     GATE_PRIOR,
+    STATED_CHECK_PRIOR,
     STATED_GATE_PRIOR,
     DevPosterior,
     DevResult,
@@ -91,10 +92,11 @@ def test_a_check_by_training_rows() -> None:
     assert check_forecasters(0.975, 400, narrow)(LOG_05) == (0.975, 0.001, 0.001, 0.001)
 
 
-def test_the_priors_sum_to_one_and_base_has_a_tenth() -> None:
-    for prior in (GATE_PRIOR, STATED_GATE_PRIOR, CHECK_PRIOR):
+def test_the_priors_sum_to_one_and_base_has_a_tenth_or_three() -> None:
+    for prior in (GATE_PRIOR, STATED_GATE_PRIOR, CHECK_PRIOR, STATED_CHECK_PRIOR):
         assert math.fsum(prior) == pytest.approx(1.0, abs=1e-15)
     assert GATE_PRIOR[0] == STATED_GATE_PRIOR[0] == 0.1
+    assert CHECK_PRIOR[0] == STATED_CHECK_PRIOR[0] == 0.3
 
 
 # --- On every path -------------------------------------------------------------------------------
@@ -172,6 +174,34 @@ def test_gates_forecast_by_development_rows_stay_within_ln_10(data: st.DataObjec
         shown += symbol
     # A weight is rounded by 5e-7, and none of these is below .05/13.
     assert nats <= base_nats + math.log(10) + 6 * 2e-4
+
+
+@given(st.data())
+def test_checks_with_forecasts_stay_within_ln_ten_thirds(data: st.DataObject) -> None:
+    """By a stated number, by training rows, by both or none, on the same symbols."""
+    mixture, nats, base_nats, refuted = Mixture.opened(STATED_CHECK_PRIOR), 0.0, 0.0, 0
+    claims = data.draw(st.integers(1, 8))
+    for made in range(claims):
+        share = data.draw(st.floats(0.05, 0.95))
+        guess, rows = data.draw(st.floats(0.05, 0.95)), data.draw(st.integers(1, 5000))
+        trained = TrainedGuess(guess, 0.05, share, share * (1 - share), rows)
+        base = 1.0 - surprise_prior(made, refuted)
+        members = check_forecasters(
+            base,
+            1000,
+            data.draw(st.sampled_from([trained, None])),
+            stated=data.draw(st.none() | st.floats(0, 1)),
+            states=True,
+        )
+        entered = forecast(mixture, members, LOG_05 - nats)
+        symbol = data.draw(st.booleans())
+        nats -= math.log(entered.weight if symbol else 1.0 - entered.weight)
+        base_nats -= math.log(base if symbol else 1.0 - base)
+        mixture = mixture.after(entered.members, claimed=symbol)
+        refuted += not symbol
+        # Base's part of the mixture says exactly how far it is behind, but for the rounding.
+        assert nats - mixture.log_share(0) == pytest.approx(base_nats + math.log(10 / 3), abs=5e-3)
+    assert nats <= base_nats + math.log(10 / 3) + 5e-3
 
 
 def test_a_sleeper_keeps_its_weight() -> None:

@@ -47,6 +47,7 @@ __all__ = [
     "GATE_PRIOR",
     "OPTIMISMS",
     "SKIP_BELOW",
+    "STATED_CHECK_PRIOR",
     "STATED_GATE_PRIOR",
     "DevPosterior",
     "DevResult",
@@ -73,7 +74,9 @@ OPTIMISMS = (0.0, 1.5, 3.0)
 # has a tenth: no path costs more than ln 10 nats more than with it alone.
 GATE_PRIOR = (0.1, 0.5, 0.2, 0.2)
 STATED_GATE_PRIOR = (0.1, 0.2, 0.4, 0.15, 0.15)
+# The same of checks, with training rows at each trust: base has three tenths, ln(10/3) nats.
 CHECK_PRIOR = (0.3, 0.7 / 3, 0.7 / 3, 0.7 / 3)
+STATED_CHECK_PRIOR = (0.3, 0.2, 0.5 / 3, 0.5 / 3, 0.5 / 3)
 SKIP_BELOW = 0.02  # a candidate forecast below is better not tried; advice
 FORECAST_TOLERANCE = 2e-6  # between two computations of one forecast
 
@@ -161,6 +164,10 @@ class Mixture:
         scaled = [(math.exp(log_weight - top), each) for log_weight, each in awake]
         total = math.fsum(weight * each for weight, each in scaled)
         return total / math.fsum(weight for weight, _ in scaled)
+
+    def log_share(self, place: int) -> float:
+        """ln of the weight of one forecaster, of all."""
+        return self.log_weights[place] - math.log(math.fsum(map(math.exp, self.log_weights)))
 
     def after(self, members: Sequence[float | None], *, claimed: bool) -> Mixture:
         """One symbol later; nothing but the symbol is learnt from."""
@@ -363,15 +370,7 @@ def gate_forecasters(
     """
     base = require.probability("base", base)
     least = _LEAST_OPEN if candidates is None else max(_LEAST, 0.05 / (candidates + 1))
-    number = None
-    if stated is not None:
-        number = min(max(require.between("stated", stated, 0.0, 1.0), _LEAST_STATED), _MOST)
-    first = (base, number) if states else (base,)
-    if number is not None and not states:
-        raise InvalidArgument(
-            f"{stated} is stated and the gates were opened without stated numbers; "
-            "open them with such numbers, or leave it out."
-        )
+    first = _first(base, stated, states=states)
 
     def members(log_p: float) -> Sequence[float | None]:
         if result is None:
@@ -380,6 +379,18 @@ def gate_forecasters(
         return (*first, *(float(each) for each in np.clip(probability, least, _MOST)))
 
     return members
+
+
+def _first(base: float, stated: float | None, *, states: bool) -> tuple[float | None, ...]:
+    """Base, and a stated number where the claims `state` some; None where this one has none."""
+    if not states and stated is not None:
+        raise InvalidArgument(
+            f"{stated} is stated and the claims were opened without stated numbers; "
+            "open them with such numbers, or leave it out."
+        )
+    if not states or stated is None:
+        return (base, None) if states else (base,)
+    return base, min(max(require.between("stated", stated, 0.0, 1.0), _LEAST_STATED), _MOST)
 
 
 # Checks: from training rows, trusted not at all, by half or wholly.
@@ -438,16 +449,25 @@ def likely_half_width(
     return min(0.5, t)
 
 
-def check_forecasters(base: float, n: int, trained: TrainedGuess | None) -> Forecasters:
-    """Base (section 11.2's prior of *confirmed*), and training rows, trusted in three ways."""
+def check_forecasters(
+    base: float,
+    n: int,
+    trained: TrainedGuess | None,
+    *,
+    stated: float | None = None,
+    states: bool = False,
+) -> Forecasters:
+    """Base (section 11.2's prior of *confirmed*), a stated number where the checks `state` some,
+    and training rows, trusted in three ways."""
     base = require.probability("base", base)
     n = require.positive_integer("n", n)
+    first = _first(base, stated, states=states)
 
     def members(log_p: float) -> Sequence[float | None]:
         if trained is None:
-            return (base, *(None for _ in _TRUST))
+            return (*first, *(None for _ in _TRUST))
         probabilities = (trained.confirm_probability(n, log_p, trust) for trust in _TRUST)
-        return (base, *(min(max(each, _LEAST_STATED), _MOST) for each in probabilities))
+        return (*first, *(min(max(each, _LEAST_STATED), _MOST) for each in probabilities))
 
     return members
 
