@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -218,7 +218,7 @@ class QuestionPlan:
             "described_share": self.terms.described_share,
             "bits": self.bits.plain,
             "free_bits": self.bits.free,
-            "parts": [asdict(part) for part in self.bits.parts],
+            "parts": [part.to_dict() for part in self.bits.parts],
             "range": [self.low, self.high],
             "level": None if self.log_level is None else math.exp(self.log_level),
             "half_widths": {case.when: self[case.when] for case in self.cases},

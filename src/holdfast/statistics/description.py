@@ -100,6 +100,10 @@ class PricedPart:
         """The part, in words that a person can read."""
         return self.part.text
 
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return {"text": self.text, "role": self.role, "millibits": self.millibits}
+
 
 @dataclass(frozen=True, slots=True)
 class Bits:
