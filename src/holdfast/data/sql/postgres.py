@@ -262,8 +262,8 @@ def _type(dtype: pl.DataType) -> str:
 # no worker helps to scan the table. This one is the cheapest that is left to workers.
 _FENCE = "pg_is_in_recovery()"
 _OUTSIDE = -1  # in place of a bin, for rows that a condition leaves out
-MOST_SENT = 1 << 24  # rows whose bins are sent one by one: 32 MB
-_MIDDLE = 1 << 15  # of the 2^16 bins, which are sent as signed numbers of two bytes
+MOST_SENT = 1 << 24  # rows whose steps are sent one by one: 64 MB
+_MIDDLE = 1 << 31  # of the 2^32 steps, which are sent as signed numbers of four bytes
 _ROOM_FOR_BINS = "SET LOCAL work_mem = '32MB'"  # they are at most 2^16, of about 100 bytes each
 _FIRST, _LAST = "0001-01-01 00:00:00", "9999-12-31 23:59:59.999999"
 
@@ -370,10 +370,14 @@ class PostgresSample(SqlSample):
     ) -> Histogram:
         shift, inside = bin_shift(value), "TRUE" if where is None else "k1"
         rows = [value, *([] if where is None else [condition_row(where)])]
-        select = self._select(self._steps(sources(rows), reused=True), self._session.is_known)
+        sent = self.n <= MOST_SENT
+        # What is sent is mentioned once; beside a condition it is to be computed for every row.
+        reused = not sent or where is not None
+        selection = self._steps(sources(rows), from_low=not sent, reused=reused)
+        select = self._select(selection, self._session.is_known)
         steps = "coalesce(k0::int, 0)" if value.is_condition else "k0"
-        if self.n <= MOST_SENT:
-            return self._counted_here(connection, value, f"({steps})", inside, select)
+        if sent:
+            return self._counted_here(connection, value, steps, inside, select)
         statement = (
             f"SELECT CASE WHEN {inside} THEN ({steps} >> {shift})::int ELSE {_OUTSIDE} END AS bin, "
             f"count(*), sum(CASE WHEN {inside} THEN ({steps} & {(1 << shift) - 1})::int ELSE 0 END)"
@@ -392,18 +396,21 @@ class PostgresSample(SqlSample):
         inside: str,
         select: str,
     ) -> Histogram:
-        """The bins of all rows as bytes: to group by them takes a server three times as long."""
-        bins = f"int2send((({steps} >> {bin_shift(value)}) - {_MIDDLE})::int2)"
+        """The steps of all rows as bytes: to group by bins takes a server twice as long."""
+        middle = value.grid.first + _MIDDLE
         statement = (
-            f"SELECT count(*), sum(CASE WHEN {inside} THEN {steps} ELSE 0 END), "
-            f"string_agg(CASE WHEN {inside} THEN {bins} END, ''::bytea) FROM ({select}) AS steps"
+            f"SELECT count(*), string_agg(CASE WHEN {inside} "
+            f"THEN int4send(({steps} - ({middle}))::int) END, NULL) FROM ({select}) AS steps"
         )
-        ((count, total, sent),) = connection.execute(statement, binary=True).fetchall()
+        ((count, sent),) = connection.execute(statement, binary=True).fetchall()
         self._session.require_count(count)
-        places, counts = np.frombuffer(sent or b"", ">i2"), np.zeros(bin_count(value), np.int64)
-        for start in range(0, places.size, BATCH_ROWS):
-            np.add.at(counts, places[start : start + BATCH_ROWS].astype(np.int64) + _MIDDLE, 1)
-        return histogram_of(value, counts, int(total or 0))
+        total, counts = 0, np.zeros(bin_count(value), np.int64)
+        for start in range(0, len(sent or b""), 4 * BATCH_ROWS):
+            batch = np.frombuffer(sent[start : start + 4 * BATCH_ROWS], ">i4").astype(np.int64)
+            batch += _MIDDLE
+            total += int(batch.sum())
+            np.add.at(counts, batch >> bin_shift(value), 1)
+        return histogram_of(value, counts, total)
 
     def _cleaned(self, column: str) -> str:
         """The column as row expressions see it.
