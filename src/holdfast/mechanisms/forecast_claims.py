@@ -11,6 +11,7 @@ What is remembered, by the mechanism's name: the forecasters' weights.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import fsum
@@ -36,7 +37,7 @@ __all__ = ["ForecastClaims"]
 
 
 @dataclass(frozen=True, slots=True)
-class ForecastClaims(Claims):
+class ForecastClaims(Claims, ABC):
     """Claims, one at a time, each with a forecast.
 
     The forecasters' weights on a ledger where numbers are stated: base, the stated number, then
@@ -91,11 +92,11 @@ class ForecastClaims(Claims):
             return computed
         return Forecast(recorded.weight, computed.members)
 
+    @abstractmethod
     def _forecasters(
         self, terms: Terms, account: Account, wish: Wish, grounds: ForecastGrounds, base: float
     ) -> Forecasters:
         """What base, the stated number and other rows say of a wish."""
-        raise NotImplementedError
 
     def _followed(self, members: Sequence[float | None]) -> Sequence[float | None]:
         """The forecasters' numbers, with one for the stated number that nobody stated.
