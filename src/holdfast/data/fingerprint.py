@@ -45,7 +45,6 @@ __all__ = [
     "fingerprint",
     "log_chance_of_balance",
     "mixed",
-    "overlap",
     "row_words",
     "unexplained_overlap",
     "words_of_frame",
@@ -409,44 +408,15 @@ class RowContents:
         return self._kept[2]
 
 
-def overlap(protected: RowContents, others: Sample) -> int:
-    """How many rows of the others have the content of a protected one, duplicates or not.
-
-    All of them, if there is no column to compare.
-    """
-    types = _shared_types(protected.sample, others)
-    if not types:
-        return others.n
-    ours, theirs = _counts_of_contents(protected, others, types)
-    return int(theirs[ours > 0].sum())
-
-
 def unexplained_overlap(protected: RowContents, others: Sample) -> int:
     """How many rows of the others are in the protected table; 0 where duplicates explain it."""
-    sample = protected.sample
-    types = _shared_types(sample, others)
-    if not types:
-        return 0
-    ours, theirs = _counts_of_contents(protected, others, types)
-    shared = (ours > 0) & (theirs > 0)
-    alarming = shared.any() and (
-        log_chance_of_balance(ours, theirs, sample.n, others.n) <= _LOG_FALSE_ALARM
-        or (
-            max(ours.max(), theirs.max()) == 1
-            and _is_identified(sample, others, _naming(types, protected.key), int(shared.sum()))
-        )
-    )
-    return int(theirs[shared].sum()) if alarming else 0
-
-
-def _counts_of_contents(
-    protected: RowContents, others: Sample, types: Mapping[str, ColumnType]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """How often each content occurs in the protected table, and in the other one."""
     import numpy as np
     import polars as pl
 
     sample = protected.sample
+    types = _shared_types(sample, others)
+    if not types:
+        return 0
     most = min(2**64 - 1, 2**64 * MOST_HASHES // (sample.n + others.n))
     hashes = (protected.hashes(types, most), RowContents(others).hashes(types, most))
     rows = pl.DataFrame(
@@ -459,7 +429,15 @@ def _counts_of_contents(
         ours=pl.col("is_other").not_().sum(), theirs=pl.col("is_other").sum()
     )
     ours, theirs = (counts[name].to_numpy().astype(np.int64) for name in ("ours", "theirs"))
-    return ours, theirs
+    shared = (ours > 0) & (theirs > 0)
+    alarming = shared.any() and (
+        log_chance_of_balance(ours, theirs, sample.n, others.n) <= _LOG_FALSE_ALARM
+        or (
+            max(ours.max(), theirs.max()) == 1
+            and _is_identified(sample, others, _naming(types, protected.key), int(shared.sum()))
+        )
+    )
+    return int(theirs[shared].sum()) if alarming else 0
 
 
 def _naming(types: Mapping[str, ColumnType], key: str | None) -> Mapping[str, ColumnType]:

@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 
 from holdfast import require
 from holdfast.data.attached import ColumnValues
-from holdfast.data.fingerprint import RowContents, overlap
+from holdfast.data.fingerprint import RowContents
 from holdfast.data.keys import KeyOrder, key_order
 from holdfast.data.sample import Sample, is_readable, require_unchanged
 from holdfast.errors import HoldfastError, InvalidArgument, InvalidQuestion
@@ -106,7 +106,6 @@ class ProtectedRows:
         """These rows from now on, as they were opened."""
         self.sample = sample
         self.contents = None if sample is None else RowContents(sample, self._opening.terms.key)
-        self._compared: tuple[Sample, int] | None = None
         self._joined = sample
 
     def needed(self, attached: Sequence[AttachedColumn] = ()) -> Sample:
@@ -125,17 +124,6 @@ class ProtectedRows:
                 frame = self.values(column).frame(column.name)
                 self._joined = self._joined.joined(self.key, frame)
         return self._joined if attached else self.sample
-
-    def overlap(self, others: Sample) -> int:
-        """How many of other rows have the content of a protected one; 0 without these.
-
-        Nothing new is asked without them. The same rows are compared once.
-        """
-        if self.contents is None:
-            return 0
-        if self._compared is None or self._compared[0] is not others:
-            self._compared = others, overlap(self.contents, others)
-        return self._compared[1]
 
     @property
     def key(self) -> str:
@@ -208,8 +196,7 @@ _GIVEN_UP = "the question cannot be read again, or the engine cannot evaluate it
 class Desk:
     """One ledger with its protected rows (`sample`) and, perhaps, other rows (`train`).
 
-    With `guessers`, in order of preference, what is asked is guessed and checked. `aside` tells
-    that the other rows are those that were put aside when the ledger was made.
+    With `guessers`, in order of preference, what is asked is guessed and checked.
     """
 
     def __init__(
@@ -220,10 +207,8 @@ class Desk:
         train: Sample | None,
         timeout: float,
         guessers: Sequence[Guesser] = (),
-        *,
-        aside: bool = False,
     ) -> None:
-        self.store, self.transcript, self.train, self.aside = store, transcript, train, aside
+        self.store, self.transcript, self.train = store, transcript, train
         self._sample, self._guessers = sample, guessers
         self._timeout, self._left = timeout, LastBudget()
         self._read_opening()

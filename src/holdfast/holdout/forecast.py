@@ -13,7 +13,6 @@ from numbers import Integral
 from typing import Any
 
 from holdfast import require
-from holdfast.data.sample import Sample
 from holdfast.errors import InvalidArgument
 from holdfast.holdout.answer import Answer
 from holdfast.holdout.batch import width_begun
@@ -109,12 +108,11 @@ def dev_result(dev: Any) -> DevResult:
     return DevResult(sum(gain > 0 for gain in gains), sum(gain < 0 for gain in gains), len(gains))
 
 
-def by_training_rows(desk: Desk, question: Bound, guess: Guess, *, compared: bool = True) -> Guess:
+def by_training_rows(desk: Desk, question: Bound, guess: Guess) -> Guess:
     """The guess with what training rows say of its mean, where these are to forecast its check.
 
-    They are the rows that it is made from, or those of the ledger. Refused where one of them may be
-    protected: a forecast from protected rows would make false claims likely. They are `compared`
-    where the check may be put: a price touches no data.
+    They are the rows that it is made from, or those of the ledger. Neither may be protected ones:
+    whoever gives such rows is refused where they come in (`holdfast.holdout.guess`).
     """
     if guess.forecast != ForecastGrounds():
         return guess
@@ -130,22 +128,8 @@ def by_training_rows(desk: Desk, question: Bound, guess: Guess, *, compared: boo
             f"expect={_TRAINING!r} forecasts a guess of a mean of bounded values of independent "
             f"rows, and {question.text} is none here; say how likely you think it is: expect=0.9."
         )
-    if compared and not (desk.aside and rows is desk.train):
-        _require_no_overlap(desk, rows)
     trained = trained_mean(rows, statistic, desk.transcript.terms.rows, desk.table)
     return replace(guess, forecast=ForecastGrounds(trained=trained))
-
-
-def _require_no_overlap(desk: Desk, rows: Sample) -> None:
-    """Refuse training rows of which one has the content of a protected row, if only by chance."""
-    shared = desk.protected.overlap(rows)
-    if shared:
-        raise InvalidArgument(
-            f"of the {rows.n:,} training rows {shared:,} have the content of a protected one, and "
-            "whether they are the same cannot be told; a forecast from protected rows would make "
-            "false claims likely. Put rows aside with split=, give others, or say how likely you "
-            "think it is: expect=0.9. Nothing was spent."
-        )
 
 
 def require_one_forecast(guess: Guess, question: Bound | Labelled) -> None:

@@ -247,7 +247,7 @@ def open(
             key = transcript.opening.terms.key
             contents = None if sample is None else RowContents(sample, key)
             training = other_rows(train, transcript.opening, store.secret, contents)
-        desk = Desk(store, transcript, sample, training, timeout, guessers, aside=train is None)
+        desk = Desk(store, transcript, sample, training, timeout, guessers)
         if differing and sample is not None:
             _corrected(desk, declarations, sample, differing)
         if guesser is not None and guessers:
