@@ -93,8 +93,8 @@ class Strike:
 
     Moments are those at which the interpreter itself would raise an interrupt or lack memory: where
     a function is entered, and before and after a call of one that is not written in Python, in the
-    files where something is held. By `lines`, they are the lines of the package; but not those at
-    which a `with` is left, where nothing can happen but by a trace.
+    files where something is held. By `lines`, they are the lines of the package. Neither are those
+    at which a `with` is left, where nothing can happen but by a trace or a profile.
     """
 
     at: int
@@ -115,8 +115,9 @@ class Strike:
             gc.enable()
 
     def _moment(self, frame: FrameType, event: str, called: Any) -> None:
+        leaves = event == "c_call" and called.__name__ == "__exit__"
         del called  # no traceback may keep a cursor alive that nobody else does
-        if event != "return" and frame.f_code.co_filename.startswith(_HELD):
+        if event != "return" and not leaves and frame.f_code.co_filename.startswith(_HELD):
             self._count(frame)
 
     def _entered(self, frame: FrameType, _: str, __: Any) -> Callable[..., Any] | None:
