@@ -177,6 +177,7 @@ def test_demo_tells_its_numbers_where_nothing_can_be_drawn(tmp_path: Path) -> No
     assert "chart" not in facts
 
 
+@pytest.mark.campaign
 @pytest.mark.statistical
 def test_a_report_has_every_experiment_and_needs_no_network(tmp_path: Path) -> None:
     """The whole page in small: two experiments, two mechanisms, one attack."""

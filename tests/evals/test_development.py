@@ -208,9 +208,11 @@ def false_loops(folder: Path, *, shared: bool) -> int:
     return many
 
 
+@pytest.mark.campaign  # tests/mechanisms/test_forecast_gates.py has the same without files
 def test_climbing_on_development_items_promotes_nothing_false(tmp_path: Path) -> None:
     assert false_loops(tmp_path, shared=False) <= most_failures(LOOPS, 0.05)
 
 
+@pytest.mark.campaign
 def test_development_items_that_are_protected_break_it(tmp_path: Path) -> None:
     assert false_loops(tmp_path, shared=True) > most_failures(LOOPS, 0.05)

@@ -50,6 +50,7 @@ def test_the_last_example_reads_a_log(tmp_path: Path, monkeypatch: pytest.Monkey
     assert names["scores"].epochs == 1
 
 
+@pytest.mark.campaign
 def test_a_loop_of_300_edits_keeps_no_noise(capsys: pytest.CaptureFixture[str]) -> None:
     """What scores higher is mostly noise, and so is what p < 0.05 keeps; a gate keeps none."""
     from examples import prompts

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from scipy.stats import binom
 
 import holdfast
@@ -16,6 +17,7 @@ HOW: dict[str, dict[str, Any]] = {
     "graph": {"sampling": holdfast.dependency_graph(24), "tolerance": 0.2},
     "units": {"sampling": holdfast.clustered("unit", largest=25), "tolerance": 0.2},
 }
+SAMPLINGS = [pytest.param(how, marks=pytest.mark.campaign if how == "graph" else ()) for how in HOW]
 
 
 def require_true_sessions(

@@ -24,7 +24,7 @@ from holdfast.statistics.entry import Table
 from holdfast.theory.base.intervals import clopper_pearson
 from tests.holdout.tables import same_secret, untouchable, watch
 from tests.seam import desk_of
-from tests.statistics.open_sessions import HOW, require_true_sessions
+from tests.statistics.open_sessions import SAMPLINGS, require_true_sessions
 
 ROWS = 4_000
 SCALES = {
@@ -288,7 +288,7 @@ def _session(path: Path, seed: int, copies: int, **facts: Any) -> tuple[bool, fl
     return any(0.0 not in each.interval for each in answers), max(off)
 
 
-@pytest.mark.parametrize("how", HOW)
+@pytest.mark.parametrize("how", SAMPLINGS)
 def test_adaptive_sessions_are_true_and_their_twins_are_not(tmp_path: Path, how: str) -> None:
     """The truth is 0."""
     require_true_sessions(_session, tmp_path, how)

@@ -19,7 +19,7 @@ from holdfast.question.declaring import Scale
 from holdfast.question.expression import Column, ColumnType
 from holdfast.statistics.statistic import SPREAD_ERROR, ConcentratedMean, spread_of
 from tests.holdout.tables import untouchable, watch
-from tests.statistics.open_sessions import HOW, require_true_sessions
+from tests.statistics.open_sessions import SAMPLINGS, require_true_sessions
 
 ROWS = 20_000
 SCALES = {
@@ -245,6 +245,6 @@ def _session(path: Path, seed: int, copies: int, **facts: Any) -> tuple[bool, fl
     return missed, max(off)
 
 
-@pytest.mark.parametrize("how", HOW)
+@pytest.mark.parametrize("how", SAMPLINGS)
 def test_adaptive_sessions_are_true_and_their_twins_are_not(tmp_path: Path, how: str) -> None:
     require_true_sessions(_session, tmp_path, how)

@@ -31,7 +31,7 @@ TRIALS = 10
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("beta", [0.05, 0.001])
+@pytest.mark.parametrize("beta", [pytest.param(0.05, marks=pytest.mark.campaign), 0.001])
 @pytest.mark.parametrize("mechanism", promising())
 def test_promises_are_kept(mechanism: str, beta: float) -> None:
     met = campaign([mechanism], CHOSEN, run=Run(TRIALS, 7), confidence_level=1 - beta)

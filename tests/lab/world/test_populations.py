@@ -169,7 +169,7 @@ FIXED: list[tuple[Population, LabQuestion, int]] = [
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("beta", [0.05, 0.001])
+@pytest.mark.parametrize("beta", [pytest.param(0.05, marks=pytest.mark.campaign), 0.001])
 @pytest.mark.parametrize(
     ("population", "question", "n"), FIXED, ids=lambda value: type(value).__name__
 )
