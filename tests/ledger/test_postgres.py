@@ -14,6 +14,7 @@ from types import SimpleNamespace
 from typing import Any
 from urllib.parse import quote
 
+import psycopg
 import pytest
 
 import holdfast
@@ -548,6 +549,27 @@ def test_an_interrupt_while_the_lock_goes_back_leaves_no_half_of_a_pipeline(
         with pytest.raises(KeyboardInterrupt):
             holdout.ask("avg(x > 2)")
         assert holdout.ask("avg(x > 2)").number == 2
+
+
+def test_a_server_that_is_lost_while_a_file_is_missing_is_no_missing_file(
+    home: LedgerHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What somebody handles, and goes on without, is no interrupt."""
+    with resumed(home) as holdout:
+        keeper, leave = keeper_of(store_of(holdout)), psycopg.Pipeline.__exit__
+        assert isinstance(keeper, PostgresKeeper)
+        session = keeper.session
+
+        def lost(*_: object) -> None:
+            monkeypatch.setattr(psycopg.Pipeline, "__exit__", leave)
+            raise psycopg.OperationalError("the server is gone")
+
+        monkeypatch.setattr(psycopg.Pipeline, "__exit__", lost)
+        session.send("SELECT 1", [])
+        try:
+            raise FileNotFoundError("what a caller goes on without")
+        except FileNotFoundError:
+            assert session.read("SELECT 2", []) == [(2,)]
 
 
 # How often the server is waited for ---------------------------------------------------------------

@@ -121,9 +121,10 @@ class LedgerSession:
                 self._unread.__exit__(None, None, None)
         except _library().Error as error:
             self._connection.close()
-            # The end of a pipeline that is interrupted fails, too, and that is what it raises.
+            # The end of a pipeline that is interrupted fails, too, and that is what it raises. Any
+            # other error is of somebody who goes on without what was not there.
             interrupt = error.__context__
-            if interrupt is not None and not isinstance(interrupt, _library().Error):
+            if isinstance(interrupt, MemoryError) or not isinstance(interrupt, Exception | None):
                 raise interrupt from None
         finally:
             self._unread = None
