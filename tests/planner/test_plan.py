@@ -93,6 +93,7 @@ def test_ten_million_questions_at_median_noise() -> None:
     assert counted >= 1.05e7  # published as 1.1e7
 
 
+@pytest.mark.campaign
 def test_ten_million_questions_are_as_safe_as_the_recurrence_and_close_to_it() -> None:
     k, log_beta = 10**7, math.log(0.05)
     fast = equal_width.bounded_noise_half_width(SubGaussian(1.0), k, log_beta)
@@ -443,7 +444,7 @@ def test_what_is_wider_than_the_range_is_a_number_with_its_reason() -> None:
     assert asked["Bassily & Freund, Laplace (published)"].note == f"not one: +-{show(one)}"
 
 
-@pytest.mark.parametrize("values", [16, 256])
+@pytest.mark.parametrize("values", [pytest.param(16, marks=pytest.mark.campaign), 256])
 def test_theorem_2_of_the_lecture_is_a_row_of_independent_rows(values: int) -> None:
     name = f"Median mechanism, {values} values"
     row = holdfast.plan(rows=60_000, questions=40)[name]
