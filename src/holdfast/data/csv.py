@@ -145,9 +145,9 @@ def _types_of_all(paths: Sequence[str], form: TableForm) -> dict[str, pl.DataTyp
         for place, (name, kinds) in enumerate(candidates.items())
         for dtype in kinds
     ]
-    told = texts.select(usual).collect(engine="streaming").row(0, named=True) if usual else {}
+    is_usual = texts.select(usual).collect(engine="streaming").row(0, named=True) if usual else {}
     for place, (name, kinds) in enumerate(candidates.items()):
-        fitting = [dtype for dtype in kinds if told[f"{place} {dtype}"]]
+        fitting = [dtype for dtype in kinds if is_usual[f"{place} {dtype}"]]
         if not fitting:
             return _inferred_types(paths, form, None)
         first[name] = fitting[0]

@@ -260,8 +260,8 @@ def bottom_up(find: Callable[[Any], _T]) -> Callable[[Expression], _T]:
             already: _T = expression.known[find]
             return already
         if expression.height <= _SHALLOW:
-            expression.known[find] = found = find(expression)
-            return found
+            expression.known[find] = of_whole = find(expression)
+            return of_whole
         pending = [expression]
         while pending:
             node = pending[-1]
