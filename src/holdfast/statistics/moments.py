@@ -455,7 +455,9 @@ def _bind_covariance(call: Call, table: Table) -> Covariance | Correlation | Slo
         return _beside(other, where, table.average(value, where, first, second))
 
     product = table.average(product_of(first, second), where, first, second)
-    covariance = Covariance(first, second, (average(first, second), average(second, first)), product)
+    covariance = Covariance(
+        first, second, (average(first, second), average(second, first)), product
+    )
     if call.name == "covariance":
         return covariance
     if call.name == "correlation":
