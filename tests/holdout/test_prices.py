@@ -42,6 +42,32 @@ def test_the_cost_of_a_described_question_is_what_it_costs(exact: Holdout, quest
     assert str(exact.cost(question)).endswith("asked before, so repeating it is free")
 
 
+SIDED = [("gate", "std(x)"), ("gate", "mse(x, unit, kappa = 9)"), ("check", "avg(x) where late")]
+
+
+@pytest.mark.parametrize(("verb", "question"), SIDED)
+def test_a_claim_that_only_its_text_settles_is_priced_as_text(
+    exact: Holdout, verb: str, question: str
+) -> None:
+    """It takes no candidate, and none of the questions that are left."""
+    gate = verb == "gate"
+    cost = exact.cost(question, at_least=11.0, gate=gate)
+    answer = getattr(exact, verb)(question, at_least=11.0)
+    assert cost.least == cost.most == answer.cost > 0
+    assert (cost.bits, cost.candidates) == (exact.ask(question).bits, None)
+    assert exact.cost(question, at_least=11.0, gate=gate).most == 0
+
+
+def test_a_check_that_only_its_text_answers_has_its_price(tmp_path: Path) -> None:
+    with opened(tmp_path, table(100), schema=BOUNDS, described="exact", tolerance=0.2) as holdout:
+        for place in range(6):
+            holdout.ask(f"avg(x > {20 + place})")
+        cost = holdout.cost("avg(x) where late", guess=30.0)
+        answer = holdout.check("avg(x) where late", guess=30.0)
+        assert (cost.bits, cost.most) == (answer.bits, answer.cost)
+        assert answer.bits is not None
+
+
 def test_the_price_is_said_without_the_rows(exact: Holdout) -> None:
     watch(exact, untouchable)
     cost = exact.cost("avg(x)")
