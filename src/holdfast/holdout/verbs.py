@@ -503,6 +503,8 @@ def _cost(desk: Desk, question: Question | TableCall, claim: Guess, width: Named
     by_text = _text_of_side(desk, single, claim, part)
     if by_text is not None:
         return cost_of(desk, by_text, Guess(), None)
+    if claim.gated and implied_claim(desk, single, claim, 0, part) is None:
+        require_enough_differing(desk, single, claim)
     try:
         if claim.side is None:
             require_telling(desk, [single], claim, part)
