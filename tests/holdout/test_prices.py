@@ -71,6 +71,21 @@ def test_a_check_that_only_its_text_answers_has_its_price(tmp_path: Path) -> Non
         assert answer.bits is not None
 
 
+@pytest.mark.parametrize(
+    ("first", "second"), [("std(x)", "variance(x)"), ("avg(x)", "sum(x, 900)")]
+)
+def test_what_was_answered_as_something_else_follows_and_was_not_asked_before(
+    exact: Holdout, first: str, second: str
+) -> None:
+    exact.ask(first)
+    cost = exact.cost(second)
+    assert (cost.follows, cost.repeated, cost.most) == ((1,), False, 0)
+    assert str(cost).endswith("free: it follows from line 1")
+    answer = exact.ask(second)
+    assert (answer.status, answer.cost) == ("answered", 0)
+    assert exact.cost(second).repeated
+
+
 def test_a_gate_that_would_be_refused_has_no_price(tmp_path: Path) -> None:
     """Too few rows differ for what is claimed, which is public."""
     rows = table(200).with_row_index("id").with_columns(y=pl.col("late"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -211,6 +211,7 @@ class _Rehearsal:
     surprised: bool
     vector: str | None = None
     batches: list[list[Wish]] = field(default_factory=list)
+    looks: set[int] = field(default_factory=set)  # of the ledger, that answer parts
     _claims: list[ClaimGrounds] = field(default_factory=list)
     _seen: set[object] = field(default_factory=set)
     _unsure: set[int] = field(default_factory=set)  # plays in which something was a stand-in
@@ -245,6 +246,7 @@ class _Rehearsal:
         unsure = depends and place in self._unsure
         look = None if unsure else self.desk.stored(wish)
         if look is not None:
+            self.looks.add(look.look or 0)
             return look.estimate
         self._unsure.add(place)
         claim = wish.claim if claims else wish.claim is None  # a guess is one, whatever it is
@@ -272,7 +274,8 @@ class _Price:
     """Nats if all guesses are confirmed, nats at worst, and how many questions are new.
 
     `left` is how many more like them can be asked now, `left_after` how many then, in both cases.
-    `tolerance` is the half-width of the last new one, as a part of its range.
+    `tolerance` is the half-width of the last new one, as a part of its range; `looks` are those of
+    the ledger that answer parts.
     """
 
     least: float
@@ -281,6 +284,7 @@ class _Price:
     left: int
     left_after: tuple[int, int]
     tolerance: float
+    looks: frozenset[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -365,7 +369,8 @@ def cost_of(desk: Desk, question: Bound | Labelled, guess: Guess, tolerance: flo
         price.left_after,
         candidates=desk.budget().more_candidates if guess.gated and not described else None,
         unbounded=first is not None and first.unbounded,
-        follows=_lines_behind(desk, members, guess, tolerance),
+        follows=_lines_behind(desk, members, guess, tolerance)
+        or _lines_of_parts(desk, members, guess, price),
         name=f"{name} and {len(members) - 1} more" if several else name,
     )
 
@@ -383,6 +388,25 @@ def _lines_behind(
         if repeated or implied is None:
             return ()
         looks.update(implied.looks)
+    return _lines_of(desk, looks)
+
+
+def _lines_of_parts(
+    desk: Desk, questions: Sequence[Bound], guess: Guess, price: _Price
+) -> tuple[int, ...]:
+    """The lines that an ask follows from, where all of it was answered as something else."""
+    transcript = desk.transcript
+    if guess.verb != "ask" or price.questions or guess.rows is not None:
+        return ()
+    for question in questions:
+        numbers = [look.number for look in transcript.looks_at(question.text)]
+        if transcript.told_of(question.text) or any(number is not None for number in numbers):
+            return ()
+    return _lines_of(desk, price.looks)
+
+
+def _lines_of(desk: Desk, looks: Collection[int]) -> tuple[int, ...]:
+    """The first lines that tell these looks."""
     lines = desk.transcript.lines if looks else ()
     first = {
         look: line.number or 0
@@ -436,22 +460,25 @@ def _price_of(
     What is asked only if a guess is refuted costs nothing if it is confirmed.
     """
 
-    def rehearsed(*, surprised: bool) -> list[list[Wish]]:
-        return _Rehearsal(desk, questions, guess, tolerance, surprised, vector).run()
+    def rehearsal(*, surprised: bool) -> _Rehearsal:
+        return _Rehearsal(desk, questions, guess, tolerance, surprised, vector)
 
-    confirmed = rehearsed(surprised=False)
+    expected = rehearsal(surprised=False)
+    confirmed = expected.run()
     before = desk.transcript.committed
     least, after, part, counted = _least(desk, confirmed)
     surprised, most, worst = confirmed, least, Worst(after, after)
     if any(wish.claim is not None for batch in confirmed for wish in batch):  # may be refuted
-        surprised = rehearsed(surprised=True)
+        surprised = rehearsal(surprised=True).run()
         most, worst = _at_worst(desk, surprised, Worst(before, before))
     accounts = {id(each): each for each in (before, after, *worst.accounts)}
     budget = _left_for(desk, questions, tolerance, vector)
     remaining = {each: budget.on(account).questions_left for each, account in accounts.items()}
     in_all = min(remaining[id(each)] for each in worst.accounts) if math.isfinite(most) else 0
     new = counted + sum(map(len, surprised)) - sum(map(len, confirmed))
-    return _Price(least, most, new, remaining[id(before)], (remaining[id(after)], in_all), part)
+    left_after = (remaining[id(after)], in_all)
+    looks = frozenset(expected.looks)
+    return _Price(least, most, new, remaining[id(before)], left_after, part, looks)
 
 
 def _least(desk: Desk, batches: Sequence[Sequence[Wish]]) -> tuple[float, Account, float, int]:
