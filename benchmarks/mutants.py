@@ -263,7 +263,7 @@ def reach(mutants: Sequence[Mutant], workers: int, tests_of: Sequence[str]) -> R
 
 def collected(folders: Sequence[str]) -> list[str]:
     """The names of all tests of some folders."""
-    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-n0", *_LEFT_OUT, *folders]
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-n0", *_LEFT_OUT, *folders]
     lines = subprocess.run(
         command, cwd=ROOT, env=_environment(ROOT), check=True, capture_output=True, text=True
     ).stdout.splitlines()
@@ -627,17 +627,18 @@ def main() -> None:
     options = parser.parse_args()
     wanted = drawn(options.count, options.seed, options.only)
     file: Path = options.results
-    kept = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
-    fates: dict[str, dict[str, object]] = kept.get("fates", {})
+    reached = file.with_suffix(".reach.json")
+    fates: dict[str, dict[str, object]] = _kept(file)
     if not options.report:
-        tests = Reach(**kept.get("reach", {"tests": {}, "mutants": {}}))
+        tests = Reach(**(_kept(reached) or {"tests": {}, "mutants": {}}))
         now = dict.fromkeys(collected(options.tests))
         new = [each for each in now if each not in tests.tests]
+        every = drawn(sys.maxsize, options.seed, ROOMS)
+        if new and (mapped := [each for each in every if each.key in tests.mutants]):
+            tests = tests.joined(reach(mapped, options.workers, new))
         if unknown := [each for each in wanted if each.key not in tests.mutants]:
             tests = tests.joined(reach(unknown, options.workers, options.tests))
-        elif new:
-            tests = tests.joined(reach(wanted, options.workers, new))
-        _keep(file, tests, fates)
+        _keep(reached, asdict(tests))
         for name in _LOADED:
             importlib.import_module(name)
         with tempfile.TemporaryDirectory() as folder:
@@ -650,15 +651,18 @@ def main() -> None:
                 fate = tree.fate(each, able, tests.tests, options.limit)
                 fates[each.key] = asdict(each) | fate
                 print(fate["end"], each, fate["by"], f"{fate['seconds']} s", flush=True)
-                _keep(file, tests, fates)
+                _keep(file, fates)
     print(report([fates[each.key] for each in wanted if each.key in fates]))
 
 
-def _keep(file: Path, tests: Reach, fates: dict[str, dict[str, object]]) -> None:
+def _kept(file: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(file.read_text("utf-8")) if file.exists() else {}
+    return found
+
+
+def _keep(file: Path, content: dict[str, Any]) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(
-        json.dumps({"reach": asdict(tests), "fates": fates}, indent=1), encoding="utf-8"
-    )
+    file.write_text(json.dumps(content, indent=1), "utf-8")
 
 
 if __name__ == "__main__":
