@@ -491,19 +491,20 @@ def takes(
         ]
         parameters = [*kept, *options_taken]
         known = {each.name for each in parameters}
-        signature = inspect.Signature(parameters)
         title, is_method = called or verb.__name__, bool(kept) and kept[0].name == "self"
 
         @wraps(verb)
         def checked(*given: _P.args, **options: _P.kwargs) -> _T:
-            for name in _RENAMED.keys() & options.keys() - known:
+            unknown = options.keys() - known
+            for name in _RENAMED.keys() & unknown:
                 raise TypeError(f"{title}() takes no {name}=; {_RENAMED[name]}")
+            if unknown:
+                require_arguments(title, parameters, given[is_method:], options)
             try:
-                signature.bind(*given, **options)
-            except TypeError:
+                return verb(*given, **options)
+            except TypeError:  # of the call, or of what it does
                 require_arguments(title, parameters, given[is_method:], options)
                 raise
-            return verb(*given, **options)
 
         if shown:
             checked.__signature__ = own.replace(  # type: ignore[attr-defined]
