@@ -292,7 +292,11 @@ class _Call:
             if key is not None and transcript.told_for(key) is not None:
                 continue
             lines = [self._line(place, at, lines_told, numbers) for place in places]
-            entry = lines if key is not None else [line for line in lines if "parts" in line]
+            entry = [
+                {**line, "request": self.requests[place].body()}
+                for place, line in zip(places, lines, strict=True)
+                if key is not None or "parts" in line
+            ]
             entries += [telling(at, key, entry)] if entry else []
         return entries
 
@@ -327,8 +331,8 @@ class _Call:
                 each for each in transcript.looks_at(question.text) if each.look in followed.known
             ]
             facts |= rows_about([*followed.looks, *own])
-        body = {"line": number, "repeated": False, "request": request.body(), **facts}
-        told[number] = taken.line = read_whole(body, at, "")
+        body = {"line": number, "repeated": False, **facts}
+        told[number] = taken.line = read_whole({**body, "request": request.body()}, at, "")
         taken.repeated = False
         return body
 
@@ -345,9 +349,9 @@ class _Call:
         return intersected(followed, self.desk.implied(question), question)
 
     def _there(self, place: int, line: Recorded, *, repeated: bool) -> Body:
-        taken, request = self.taken[place], self.requests[place]
+        taken = self.taken[place]
         taken.line, taken.repeated = line, repeated
-        return {"line": line.number, "repeated": repeated, "request": request.body()}
+        return {"line": line.number, "repeated": repeated}
 
     def answers(self, places: Sequence[int], left: Budget) -> list[Answer]:
         """What is told at some places."""
