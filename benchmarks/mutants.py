@@ -27,7 +27,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -252,9 +252,12 @@ def reach(mutants: Sequence[Mutant], workers: int, tests_of: Sequence[str]) -> R
             number, _, test = line.partition("\t")
             reached[number].add(test)
     broken = {test for test, _, outcome in tests if outcome == "failed"}  # by the probes: they may
-    for each in mutants:
-        if any(not name.startswith("_") for name in constants_at(each)):  # by no probe is it read
-            reached[str(numbers[each.key])] |= {test for test, *_ in tests if _RECORD in test}
+    for each in mutants:  # of public names there are tables, which are made and read once
+        if any(not name.startswith("_") for name in constants_at(each)):
+            near = (_RECORD, f"tests/{Path(each.path).parts[2]}/")
+            reached[str(numbers[each.key])] |= {
+                test for test, *_ in tests if any(part in test for part in near)
+            }
     return Reach(
         {test: float(seconds) for test, seconds, _ in tests},
         {key: sorted((reached[str(n)] | broken) - {""}) for key, n in numbers.items()},
@@ -410,28 +413,39 @@ class _Rewriting(ast.NodeTransformer):
 
 
 def constants_at(mutant: Mutant) -> list[str]:
-    """The names of a module that a mutant changes where it is imported; none in a function."""
+    """The names that a mutant changes where modules are imported; none in a function."""
     source = (ROOT / mutant.path).read_bytes()
     starts, tree = _line_starts(source), ast.parse(source)
-    names: set[str] = set()
-    made = list(_made_at_import(tree))
-    for name, nodes in made:
-        for node in nodes:
-            start = starts[node.lineno - 1] + node.col_offset
-            if (
-                start
-                <= mutant.start
-                < starts[(node.end_lineno or 0) - 1] + (node.end_col_offset or 0)
-            ):
-                names.add(name)
+    own = list(_made_at_import(tree))
+    names = {
+        name
+        for name, nodes in own
+        for node in nodes
+        if starts[node.lineno - 1] + node.col_offset
+        <= mutant.start
+        < starts[(node.end_lineno or 0) - 1] + (node.end_col_offset or 0)
+    }
+    made = [(name, _names_in(nodes)) for name, nodes in own]
+    others = list(_read_elsewhere(ROOT))
     count = -1
-    while count != len(names):  # and what is made of them
+    while count != len(names):  # and what is made of them, of private ones in the module alone
         count = len(names)
-        for name, nodes in made:
-            read = {getattr(each, "id", "") for node in nodes for each in ast.walk(node)}
-            if read & names:
-                names.add(name)
+        public = {name for name in names if not name.startswith("_")}
+        names |= {name for name, read in made if read & names}
+        names |= {name for name, read in others if read & public}
     return sorted(names)
+
+
+@cache
+def _read_elsewhere(root: Path) -> list[tuple[str, set[str]]]:
+    files = sorted((root / PACKAGE).rglob("*.py"))
+    made = (each for file in files for each in _made_at_import(ast.parse(file.read_bytes())))
+    return [(name, read) for name, nodes in made if (read := _names_in(nodes))]
+
+
+def _names_in(nodes: list[ast.expr]) -> set[str]:
+    read = (each for node in nodes for each in ast.walk(node))
+    return {name for each in read if (name := getattr(each, "id", getattr(each, "attr", "")))}
 
 
 def _made_at_import(tree: ast.Module | ast.ClassDef) -> Iterator[tuple[str, list[ast.expr]]]:
