@@ -483,7 +483,7 @@ class Tree:
         self, mutant: Mutant, tests: Sequence[str], seconds: dict[str, float], limit: float
     ) -> dict[str, object]:
         """Whether it is killed, by what, and in how many seconds."""
-        began, source = time.monotonic(), (ROOT / mutant.path).read_bytes()
+        began, source = time.monotonic(), (self.folder / mutant.path).read_bytes()
         end, by = "undecided", f"not all of {len(tests)} tests in time"
         while (left := limit - (time.monotonic() - began)) > 0:
             wanted = [each for each in tests if each not in self.failing]
@@ -553,6 +553,9 @@ class _Witness:
         self.write(f"begun {nodeid}")
         patience = PATIENCE + SLOWER * self.seconds.get(nodeid, 0.0)
         signal.setitimer(signal.ITIMER_VIRTUAL, patience)
+
+    def pytest_runtest_logfinish(self) -> None:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0.0)
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         self.failed = self.failed or (report.nodeid if report.failed else "")
