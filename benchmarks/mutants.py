@@ -15,6 +15,7 @@ import copy
 import hashlib
 import importlib
 import json
+import math
 import os
 import select
 import shutil
@@ -214,6 +215,7 @@ class Reach:
 
         def cost(test: str) -> float:
             far = 1 if stem in test else 3 if room in test or _RECORD in test else 8
+            far *= 10 if "postgres" in test and "postgres" not in stem else 1  # a server is started
             return far * (self.tests.get(test, 0.0) + 0.01)
 
         return sorted(self.mutants[mutant.key], key=cost)
@@ -485,14 +487,17 @@ class Tree:
         """Whether it is killed, by what, and in how many seconds."""
         began, source = time.monotonic(), (self.folder / mutant.path).read_bytes()
         end, by = "undecided", f"not all of {len(tests)} tests in time"
+        stages = _stages([each for each in tests if each not in self.failing], seconds)
         while (left := limit - (time.monotonic() - began)) > 0:
-            wanted = [each for each in tests if each not in self.failing]
+            if not stages:
+                end, by = "survived", f"{len(tests)} tests hold"
+                break
             self._write(mutant.path, mutant.applied(source))
-            outcome, test = self._run(wanted, seconds, left) if wanted else ("passed", "")
+            outcome, test = self._run(stages[0], seconds, left)
             self._write(mutant.path, source)
             if outcome == "passed":
-                end, by = "survived", f"{len(wanted)} tests hold"
-                break
+                del stages[0]
+                continue
             if outcome == "late":
                 break
             if test in self.holding or self._run([test], seconds, 120.0)[0] == "passed":
@@ -500,6 +505,8 @@ class Tree:
                 end, by = "killed", f"{test}{'' if outcome == 'failed' else f' {outcome}'}"
                 break
             self.failing.add(test)
+            stages[0] = [each for each in stages[0] if not each.startswith(test)]
+            stages = [each for each in stages if each]
         return {"end": end, "by": by, "seconds": round(time.monotonic() - began, 1)}
 
     def _write(self, name: str, content: bytes) -> None:
@@ -538,6 +545,21 @@ class Tree:
             outcome, _, test = last.partition(" ")
             return outcome, test
         return HANGS, last.partition(" ")[2] if begun else tests[0]
+
+
+def _stages(tests: Sequence[str], seconds: dict[str, float]) -> list[list[str]]:
+    """Tests of few files that are quick, of some more, and all the rest: files are read first."""
+    left, stages = list(tests), []
+    for most, longest in ((2, 4.0), (8, 20.0), (len(tests), math.inf)):
+        files = list(dict.fromkeys(each.partition("::")[0] for each in left))[:most]
+        total, stage = 0.0, []
+        for each in left:
+            if each.partition("::")[0] in files and total <= longest:
+                total += seconds.get(each, 0.0)
+                stage.append(each)
+        left = [each for each in left if each not in set(stage)]
+        stages.append(stage)
+    return [each for each in stages if each]
 
 
 class _Witness:
