@@ -13,11 +13,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import count
 
-from holdfast.errors import (
-    InvalidArgument,
-    LedgerTampered,
-    Refused,
-)
+from holdfast.errors import InvalidArgument, LedgerTampered, Refused
 from holdfast.holdout.answer import Answer
 from holdfast.holdout.batch import Body, LookFound, is_described
 from holdfast.holdout.budget import Budget, left_for_more
@@ -34,15 +30,12 @@ from holdfast.ledger.chain import now
 from holdfast.ledger.composites import Followed, claim_verdict, read_whole, rows_about, whole
 from holdfast.ledger.entries import Recorded, Request, telling
 from holdfast.ledger.implied import Implied, intersected
+from holdfast.ledger.subjects import columns_about, statistic_of
 from holdfast.mechanisms.mechanism import Refuted, Wish, about, alike
 from holdfast.question.expression import ColumnType
-from holdfast.statistics.bind import (
-    short_name,
-)
-from holdfast.statistics.derived import Joined, Play, Subquestion
-from holdfast.statistics.description import (
-    Prior,
-)
+from holdfast.statistics.bind import short_name
+from holdfast.statistics.derived import Joined, Paired, Play, Subquestion
+from holdfast.statistics.description import Prior
 from holdfast.statistics.entry import Bound
 from holdfast.statistics.player import Due, Plays
 from holdfast.statistics.statistic import Statistic, is_single
@@ -55,6 +48,7 @@ __all__ = [
     "by_key",
     "implied_claim",
     "plays_to_run",
+    "training_rows_to_forecast",
     "values_to_declare",
     "values_to_fill_in",
     "wish_of",
@@ -298,7 +292,11 @@ class _Call:
             if key is not None and transcript.told_for(key) is not None:
                 continue
             lines = [self._line(place, at, lines_told, numbers) for place in places]
-            entry = lines if key is not None else [line for line in lines if "parts" in line]
+            entry = [
+                {**line, "request": self.requests[place].body()}
+                for place, line in zip(places, lines, strict=True)
+                if key is not None or "parts" in line
+            ]
             entries += [telling(at, key, entry)] if entry else []
         return entries
 
@@ -333,8 +331,8 @@ class _Call:
                 each for each in transcript.looks_at(question.text) if each.look in followed.known
             ]
             facts |= rows_about([*followed.looks, *own])
-        body = {"line": number, "repeated": False, "request": request.body(), **facts}
-        told[number] = taken.line = read_whole(body, at, "")
+        body = {"line": number, "repeated": False, **facts}
+        told[number] = taken.line = read_whole({**body, "request": request.body()}, at, "")
         taken.repeated = False
         return body
 
@@ -351,9 +349,9 @@ class _Call:
         return intersected(followed, self.desk.implied(question), question)
 
     def _there(self, place: int, line: Recorded, *, repeated: bool) -> Body:
-        taken, request = self.taken[place], self.requests[place]
+        taken = self.taken[place]
         taken.line, taken.repeated = line, repeated
-        return {"line": line.number, "repeated": repeated, "request": request.body()}
+        return {"line": line.number, "repeated": repeated}
 
     def answers(self, places: Sequence[int], left: Budget) -> list[Answer]:
         """What is told at some places."""
@@ -369,8 +367,8 @@ class _Call:
         advice = values_to_declare(self.desk, line.question, line.bits) if alone else None
         if advice is None and alone and line.value is not None:
             advice = values_to_fill_in(line.rows, line.missing)
-        if advice is None and line.outlook is not None and self.desk.train is not None:
-            advice = "the training rows could forecast this: gate it (expect=)"
+        if advice is None and line.outlook is not None:
+            advice = training_rows_to_forecast(self.desk, question)
         name = short_name(line.question, self.desk.table.schema)
         return answer.judged(self.requests[place].better).advised(advice).called(name)
 
@@ -450,6 +448,19 @@ def values_to_fill_in(rows: tuple[int, int] | None, missing: tuple[int, int]) ->
         return None
     gain = "half as wide or less" if ratio <= _HALF else f"about {_less(ratio)}"
     return f"fewer rows are known: with the {missing[0]:,} missing values it would be {gain}"
+
+
+def training_rows_to_forecast(desk: Desk, question: Bound) -> str | None:
+    """Advice to claim an open difference with a forecast by training rows, where they have it.
+
+    A difference of two groups is answered by its text, with a forecast or without.
+    """
+    statistic = statistic_of(question)
+    if desk.train is None or not isinstance(statistic, Paired):
+        return None
+    if not columns_about(statistic) <= desk.train.types.keys():
+        return None
+    return 'the training rows could forecast this: gate it (dev=) or check it (expect="training")'
 
 
 def _less(ratio: float) -> str:
