@@ -315,9 +315,9 @@ def _first_kept(x: Array, L: float, cell: int, cells: int) -> int:
     ends = np.arange(blocks + 1) * x.size // blocks
     while True:
         tops = np.arange(cell + 1, min(cell + _TOGETHER, cells - 1) + 1) / cells
-        kept = np.flatnonzero(log_wealth(x, ends, tops, L)[-1] < L)
-        if kept.size or not tops.size:
-            return cell + (int(kept[0]) if kept.size else 0)
+        places = np.flatnonzero(log_wealth(x, ends, tops, L)[-1] < L)
+        if places.size or not tops.size:
+            return cell + (int(places[0]) if places.size else 0)
         cell += tops.size
 
 

@@ -324,15 +324,15 @@ class CountBlocks:
         logs = special.xlogy(self.middle, p)
         logs += special.xlog1py(self.n - self.middle, -p)
         logs += self.ways
-        found = np.exp(logs)
+        masses = np.exp(logs)
         if not any(rows.any() for rows in self.beyond):
-            return np.asarray(found)
+            return np.asarray(masses)
         odds = np.log(p) - np.log1p(-p)
-        more = np.ones_like(found)
+        more = np.ones_like(masses)
         for rows, step, sign in zip(self.beyond, self.steps, (1.0, -1.0), strict=True):
             loss = np.where(rows > 0.0, step, 0.0) + sign * odds
             more += 0.5 * rows * (np.exp(loss) + np.exp(rows * loss))
-        return np.asarray(found * more)
+        return np.asarray(masses * more)
 
 
 def _likely(n: int, box: Interval, log_q: float) -> tuple[int, int, float]:

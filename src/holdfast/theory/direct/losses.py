@@ -73,10 +73,10 @@ def loss_ratio_lower(
 
 
 def _finite(losses: ArrayLike) -> Array:
-    found = np.asarray(losses, dtype=np.float64).ravel()
-    if not np.all(np.isfinite(found) & (found >= 0.0)):
+    values = np.asarray(losses, dtype=np.float64).ravel()
+    if not np.all(np.isfinite(values) & (values >= 0.0)):
         raise InvalidArgument("a loss is not a number, 0 or above; leave out rows without one.")
-    return found
+    return values
 
 
 def _pairs(losses: ArrayLike, base: ArrayLike) -> tuple[Array, Array]:
