@@ -94,7 +94,7 @@ def implied_claim(
 
 
 def _is_begun(desk: Desk, question: Bound) -> bool:
-    """Whether looks were progress for it by a call that died: its line has all of them."""
+    """Whether looks were taken for it by a call that died: its line has all of them."""
     text, transcript = question.text, desk.transcript
     in_lines = {look for line in transcript.told_of(text) for look in line.parts}
     looks = transcript.looks_at(text)
@@ -292,7 +292,11 @@ class _Call:
             if key is not None and transcript.told_for(key) is not None:
                 continue
             lines = [self._line(place, at, lines_told, numbers) for place in places]
-            entry = lines if key is not None else [line for line in lines if "parts" in line]
+            entry = [
+                {**line, "request": self.requests[place].body()}
+                for place, line in zip(places, lines, strict=True)
+                if key is not None or "parts" in line
+            ]
             entries += [telling(at, key, entry)] if entry else []
         return entries
 
@@ -333,8 +337,8 @@ class _Call:
                 each for each in transcript.looks_at(question.text) if each.look in followed.known
             ]
             facts |= rows_about([*followed.looks, *own])
-        body = {"line": number, "repeated": False, "request": request.body(), **facts}
-        lines_told[number] = progress.line = read_whole(body, at, "")
+        body = {"line": number, "repeated": False, **facts}
+        lines_told[number] = progress.line = read_whole({**body, "request": request.body()}, at, "")
         progress.repeated = False
         return body
 
@@ -355,9 +359,9 @@ class _Call:
         return intersected(followed, self.desk.implied(question), question)
 
     def _there(self, place: int, line: Recorded, *, repeated: bool) -> Body:
-        progress, request = self.progress[place], self.requests[place]
+        progress = self.progress[place]
         progress.line, progress.repeated = line, repeated
-        return {"line": line.number, "repeated": repeated, "request": request.body()}
+        return {"line": line.number, "repeated": repeated}
 
     def answers(self, places: Sequence[int], budget: Budget) -> list[Answer]:
         """What is told at some places."""

@@ -110,7 +110,7 @@ class ReleasedLooks(Protocol):
 
     @property
     def describes(self) -> bool:
-        """Whether there is a look at any event."""
+        """Whether there is an answer of a text question: only such have events and subjects."""
         ...
 
 
@@ -131,7 +131,7 @@ class NamedLooks:
 
     @property
     def describes(self) -> bool:
-        return any(each.event is not None for each in self.answers)
+        return any(each.bits is not None for each in self.answers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,8 +313,10 @@ class Implications:
         if chained and pair is not None:
             sources.append(_chain(pair[0].text, pair[1].text, self._edges(question, released)))
         sources += self._junctions(question, released)
-        sources += self._thresholds(question, released)
-        sources += self._wholes(question, released)
+        if released.describes:
+            sources += self._larger_junctions(question, released)
+            sources += self._thresholds(question, released)
+            sources += self._wholes(question, released)
         return _meet(sources)
 
     def _are_alike(self, question: Bound, others: Iterable[Bound]) -> bool:
@@ -323,14 +325,18 @@ class Implications:
         return len(kinds) == 1
 
     def _junctions(self, question: Bound, released: ReleasedLooks) -> Iterator[_Source]:
-        """Rule 3: from the conditions of which all, or one, must hold, and from such shares."""
+        """Rule 3: from the conditions of which all, or one, must hold."""
         junction = junction_of(question)
-        if junction is not None:
-            op, conditions = junction
-            for split in _splits(conditions):
-                shares = [_share_of(op, each) for each in split]
-                if self._are_alike(question, shares):
-                    yield _joined(op, [self._part(each, released) for each in shares])
+        if junction is None:
+            return
+        op, conditions = junction
+        for split in _splits(conditions):
+            shares = [_share_of(op, each) for each in split]
+            if self._are_alike(question, shares):
+                yield _joined(op, [self._part(each, released) for each in shares])
+
+    def _larger_junctions(self, question: Bound, released: ReleasedLooks) -> Iterator[_Source]:
+        """Rule 3: from shares where its condition holds with others, or one of them at least."""
         condition = condition_of_share(question) if isinstance(question, Mean) else None
         if condition is None:
             return
@@ -470,11 +476,11 @@ class Implications:
     def _part(self, question: Bound, released: ReleasedLooks) -> _Source:
         """What looks at the same part say: at the question itself, or at it turned over."""
         looks = self._looks(question, released)
-        own, turned = {each.look for each in looks}, _turned(question)
-        is_share = condition_of_share(question) is not None
+        turned, both = _turned(question)
         others = [] if turned is None else self._looks(turned, released)
+        own = {each.look for each in looks}
         other = _meet(_says(each) for each in others if each.look not in own)
-        return _meet([*map(_says, looks), _linear(other, -1, int(is_share))])
+        return _meet([*map(_says, looks), _linear(other, -1, both)])
 
     def _looks(self, question: Bound, released: ReleasedLooks) -> list[Recorded]:
         """The looks at a question, and what those at its event say of it."""
@@ -607,17 +613,18 @@ def _bounding(op: Op, source: Implied) -> Implied:
     return replace(source, interval=Interval(0.0, interval.high))
 
 
-def _turned(question: Bound) -> Bound | None:
-    """The share of all other rows, or the difference with its sign changed."""
+def _turned(question: Bound) -> tuple[Bound | None, int]:
+    """The share of all other rows, or the difference with its sign changed; what both add up to."""
     among, condition = mean_within(question), condition_of_share(question)
     if among is not None and condition is not None:
-        return mean_of(build.negation(condition), among[1])
+        return mean_of(build.negation(condition), among[1]), 1
     if isinstance(question, Difference):
-        return Difference(question.second, question.first)
+        return Difference(question.second, question.first), 0
     pair = _pair(question)
     if pair is None:
-        return None
+        return None, 0
     first, second = pair
     if isinstance(question, Paired):
-        return Paired(second, first)
-    return Mean(row_value(build.arithmetic(Op.SUBTRACT, *map(as_counted, (second, first)))))
+        return Paired(second, first), 0
+    turned = build.arithmetic(Op.SUBTRACT, *map(as_counted, (second, first)))
+    return Mean(row_value(turned)), 0

@@ -184,15 +184,17 @@ class Operation:
     _hash: int = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        nodes = [arg for arg in self.args if isinstance(arg, Operation)]
-        size = 1 + len(self.args) + sum(node.size - 1 for node in nodes)
+        size, height = 1 + len(self.args), 1
+        for arg in self.args:
+            if isinstance(arg, Operation):
+                size, height = size + arg.size - 1, max(height, arg.height + 1)
         if size > MAX_SIZE:
             raise InvalidQuestion(
                 f"The question has more than {MAX_SIZE:,} parts when written out; make it smaller."
             )
         object.__setattr__(self, "kind", self._kind())
         object.__setattr__(self, "size", size)
-        object.__setattr__(self, "height", 1 + max((node.height for node in nodes), default=0))
+        object.__setattr__(self, "height", height)
         object.__setattr__(self, "known", {})
         object.__setattr__(self, "_hash", hash((self.op, self.args)))
 

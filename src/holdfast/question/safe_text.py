@@ -120,6 +120,7 @@ _NUMERALS = re.compile(
 )
 
 
+@lru_cache(maxsize=128)  # what is read is compared with its canonical text next
 def text_shape(text: str) -> Shape | None:
     """The shape of a text; None if it has a number that is written in an unusual way."""
     parts: list[str] = []
