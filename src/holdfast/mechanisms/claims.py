@@ -63,6 +63,7 @@ __all__ = [
     "Claims",
     "Showing",
     "by_sign_test",
+    "claim_level",
     "claimable",
     "is_paired",
     "more_than",
@@ -336,7 +337,7 @@ class Claims:
             dearest = self.prior(declared, before.made, start.unexpected + place)
             worst = max(surprise_log_charge(prior, 0.0), _expected_charge(dearest))
             weight = self._weight(dearest if self.expects_shown else prior)
-            lowest = _claim_level(start.log_left, weight, worst_nats)  # on any way to it
+            lowest = claim_level(start.log_left, weight, worst_nats)  # on any way to it
             alike = wish.of_alike_rows(terms)
             offers.append(
                 Offer(
@@ -346,7 +347,7 @@ class Claims:
                     grid=None,
                     worst_charge=worst,
                     # Its level if all before it come as expected.
-                    log_p=_claim_level(before.log_left, self._weight(prior), before.nats),
+                    log_p=claim_level(before.log_left, self._weight(prior), before.nats),
                     radius=reach_of_test(terms, wish, lowest),
                     claim=_claim_wished(wish),
                     guess=wish.guess,
@@ -374,7 +375,7 @@ class Claims:
                 prior = self.prior(declared, standing.made, standing.unexpected)
             except BudgetExhausted:
                 break
-            log_p = _claim_level(standing.log_left, self._weight(prior), standing.nats)
+            log_p = claim_level(standing.log_left, self._weight(prior), standing.nats)
             levels[place] = math.exp(log_p)
             standing = standing.after(surprise_log_charge(prior, 0.0), expected=False)
         return levels[0], levels[1]
@@ -439,7 +440,7 @@ class Claims:
         decided = []
         for place, offer in enumerate(offers):
             prior = self._prior_of(offer, standing.declared, standing.made, standing.unexpected)
-            log_p = _claim_level(standing.log_left, self._weight(prior), standing.nats)
+            log_p = claim_level(standing.log_left, self._weight(prior), standing.nats)
             claims = shows(place, log_p)
             expected = claims == self.expects_shown
             charge = _expected_charge(prior) if expected else surprise_log_charge(prior, 0.0)
@@ -508,7 +509,7 @@ def _extra(offer: Offer) -> Mapping[str, Any]:
 
 # Of every claim they are wanted where it is offered, decided, settled and read again.
 _default_prior = lru_cache(maxsize=4096)(surprise_prior)
-_claim_level = lru_cache(maxsize=4096)(claim_log_level)
+claim_level = lru_cache(maxsize=4096)(claim_log_level)
 _expected_charge = lru_cache(maxsize=4096)(confirmed_log_charge)
 
 
