@@ -114,8 +114,8 @@ def read_number(name: str, text: str | None) -> float | int | None:
         return float(cleaned)
     except ValueError:
         number = number_meant(text)
-        meant = ", such as 500 or 0.05." if number is None else f"; did you mean {number:.10g}?"
-        raise InvalidArgument(f"{name} is {text!r}; it must be a number{meant}") from None
+        advice = ", such as 500 or 0.05." if number is None else f"; did you mean {number:.10g}?"
+        raise InvalidArgument(f"{name} is {text!r}; it must be a number{advice}") from None
 
 
 def read_bounds(bounds: tuple[str, str] | None) -> tuple[float, float] | None:

@@ -172,9 +172,9 @@ def _written_types(texts: pl.LazyFrame, form: TableForm) -> dict[str, ColumnType
         for place, name in enumerate(names)
         for kind in kinds
     ]
-    told = texts.select(fitting).collect().row(0, named=True)
+    fits = texts.select(fitting).collect().row(0, named=True)
     return {
-        name: next((kind for kind in kinds if told[f"{place} {kind}"]), ColumnType.TEXT)
+        name: next((kind for kind in kinds if fits[f"{place} {kind}"]), ColumnType.TEXT)
         for place, name in enumerate(names)
     }
 
