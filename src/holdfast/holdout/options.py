@@ -491,18 +491,23 @@ def takes(
         ]
         parameters = [*kept, *options_taken]
         known = {each.name for each in parameters}
+        required = [each for each in parameters if each.default is each.empty]
+        optional = known - {each.name for each in required}
+        in_order = all(each.kind is each.POSITIONAL_OR_KEYWORD for each in required)
         signature = inspect.Signature(parameters)
         title, is_method = called or verb.__name__, bool(kept) and kept[0].name == "self"
 
         @wraps(verb)
         def checked(*given: _P.args, **options: _P.kwargs) -> _T:
-            for name in _RENAMED.keys() & options.keys() - known:
-                raise TypeError(f"{title}() takes no {name}=; {_RENAMED[name]}")
-            try:
-                signature.bind(*given, **options)
-            except TypeError:
-                require_arguments(title, parameters, given[is_method:], options)
-                raise
+            usual = in_order and len(given) == len(required) and options.keys() <= optional
+            if not usual:
+                for name in _RENAMED.keys() & options.keys() - known:
+                    raise TypeError(f"{title}() takes no {name}=; {_RENAMED[name]}")
+                try:
+                    signature.bind(*given, **options)
+                except TypeError:
+                    require_arguments(title, parameters, given[is_method:], options)
+                    raise
             return verb(*given, **options)
 
         if shown:
