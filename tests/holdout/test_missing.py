@@ -254,6 +254,32 @@ def test_rows_that_are_not_alike_have_what_groups_have(tmp_path: Path, said: Any
             assert answer.interval.low < plain < answer.interval.high
 
 
+HALF = pl.DataFrame(  # what is missing is what is low: the covariance of the others is 2
+    {"age": [None, 40.0, None, 60.0] * 5_000, "z": [0.0, 0.6, 0.1, 1.0] * 5_000}
+).with_columns(unit=pl.int_range(20_000) // 4)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"sampling": holdfast.clustered("unit", largest=4)},
+        {"sampling": holdfast.m_dependent(3)},
+        {"design": ["age"], "described": "off", "tolerance": 0.05, "questions": 20},
+    ],
+    ids=["units", "m-dependent", "public"],
+)
+def test_two_values_are_compared_in_the_rows_that_have_both(
+    tmp_path: Path, said: dict[str, Any]
+) -> None:
+    with opened(tmp_path, HALF.cast({"age": pl.Int64}), **said) as found:
+        low, high = found.ask("covariance(age, z)").interval
+        assert low < 2.0 < high
+        low, high = found.ask("avg(z)").interval  # and that of all rows is another question
+        assert low < 0.425 < high
+    findings = audit(tmp_path / "missing.ledger")
+    assert all(each.fine for each in findings), findings
+
+
 # On the ledger ---------------------------------------------------------------------------------
 
 

@@ -584,6 +584,6 @@ def _steps(numbers: Iterable[float]) -> float:
         while number > _FINEST:
             step, number = number, step % number
             number = min(number, abs(step - number))  # just below a step is the same as none
-        return max(step, _FINEST)
+        return 1 / round(1 / max(step, _FINEST))  # a part of the range: roundings do not add up
 
-    return 1 / reduce(common, ((each - low) / width for each in finite), 1.0) + 1
+    return round(1 / reduce(common, ((each - low) / width for each in finite), 1.0)) + 1

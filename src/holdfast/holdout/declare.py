@@ -17,9 +17,9 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Any, TypedDict, Unpack
+from typing import Any, Unpack
 
 from holdfast import require
 from holdfast.data.learning import (
@@ -34,7 +34,7 @@ from holdfast.data.sample import Sample
 from holdfast.errors import InvalidArgument
 from holdfast.holdout.batch import Body
 from holdfast.holdout.desk import Desk
-from holdfast.holdout.options import takes
+from holdfast.holdout.options import CorrectionOptions, takes
 from holdfast.holdout.search import require_late
 from holdfast.ledger.chain import now
 from holdfast.ledger.dictionaries import DECLARED, Dictionary, after_opening, stake_in
@@ -50,7 +50,6 @@ from holdfast.wording import plural
 
 __all__ = [
     "ADDED_LATER",
-    "CorrectionOptions",
     "DeclareCost",
     "Learnt",
     "cost_of_declaring",
@@ -64,18 +63,6 @@ _CHEAPER = (*_FAMILY, "favourites", "weights")  # what changes nothing but lengt
 ADDED_LATER = ("bounds", "values", *_CHEAPER)
 _MOST_BY_DEFAULT = 2 / 3
 _WORTH_IT = math.log(4.0)
-
-
-class CorrectionOptions(TypedDict, total=False):
-    """What is declared after a ledger was opened, as `open` takes it, and with which share."""
-
-    schema: Any
-    outcomes: Sequence[str] | None
-    segments: Sequence[str] | None
-    planned: Sequence[str] | None
-    share: float
-    why: str | None
-    asked_by: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +167,8 @@ def _proposed(desk: Desk, declared: CorrectionOptions) -> Dictionary:
     _require_opened_with(before, wanted)
     if not transcript.is_unasked:
         _require_added(before, wanted)
-    share = declared.get("share", _default_share(desk))
+    named = declared.get("share")
+    share = _default_share(desk) if named is None else named
     share = require.between("share", share, 0.0, 1.0, open_high=True)
     opened, later = desk.opening.schema.to_dict(), wanted.to_dict()
     cheaper = [name for name in _CHEAPER if later.get(name, []) != before.to_dict().get(name, [])]

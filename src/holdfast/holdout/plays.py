@@ -13,11 +13,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import count
 
-from holdfast.errors import (
-    InvalidArgument,
-    LedgerTampered,
-    Refused,
-)
+from holdfast.errors import InvalidArgument, LedgerTampered, Refused
 from holdfast.holdout.answer import Answer
 from holdfast.holdout.batch import Body, LookFound, is_described
 from holdfast.holdout.budget import Budget, left_for_more
@@ -34,15 +30,12 @@ from holdfast.ledger.chain import now
 from holdfast.ledger.composites import Followed, claim_verdict, read_whole, rows_about, whole
 from holdfast.ledger.entries import Recorded, Request, telling
 from holdfast.ledger.implied import Implied, intersected
+from holdfast.ledger.subjects import columns_about, statistic_of
 from holdfast.mechanisms.mechanism import Refuted, Wish, about, alike
 from holdfast.question.expression import ColumnType
-from holdfast.statistics.bind import (
-    short_name,
-)
-from holdfast.statistics.derived import Joined, Play, Subquestion
-from holdfast.statistics.description import (
-    Prior,
-)
+from holdfast.statistics.bind import short_name
+from holdfast.statistics.derived import Joined, Paired, Play, Subquestion
+from holdfast.statistics.description import Prior
 from holdfast.statistics.entry import Bound
 from holdfast.statistics.player import Due, Plays
 from holdfast.statistics.statistic import Statistic, is_single
@@ -55,6 +48,7 @@ __all__ = [
     "by_key",
     "implied_claim",
     "plays_to_run",
+    "training_rows_to_forecast",
     "values_to_declare",
     "values_to_fill_in",
     "wish_of",
@@ -373,8 +367,8 @@ class _Call:
         advice = values_to_declare(self.desk, line.question, line.bits) if alone else None
         if advice is None and alone and line.value is not None:
             advice = values_to_fill_in(line.rows, line.missing)
-        if advice is None and line.outlook is not None and self.desk.train is not None:
-            advice = "the training rows could forecast this: gate it (expect=)"
+        if advice is None and line.outlook is not None:
+            advice = training_rows_to_forecast(self.desk, question)
         name = short_name(line.question, self.desk.table.schema)
         return answer.judged(self.requests[place].better).advised(advice).called(name)
 
@@ -454,6 +448,19 @@ def values_to_fill_in(rows: tuple[int, int] | None, missing: tuple[int, int]) ->
         return None
     gain = "half as wide or less" if ratio <= _HALF else f"about {_less(ratio)}"
     return f"fewer rows are known: with the {missing[0]:,} missing values it would be {gain}"
+
+
+def training_rows_to_forecast(desk: Desk, question: Bound) -> str | None:
+    """Advice to claim an open difference with a forecast by training rows, where they have it.
+
+    A difference of two groups is answered by its text, with a forecast or without.
+    """
+    statistic = statistic_of(question)
+    if desk.train is None or not isinstance(statistic, Paired):
+        return None
+    if not columns_about(statistic) <= desk.train.types.keys():
+        return None
+    return 'the training rows could forecast this: gate it (dev=) or check it (expect="training")'
 
 
 def _less(ratio: float) -> str:

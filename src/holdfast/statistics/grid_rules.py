@@ -7,6 +7,7 @@ places on the grid, and the size of a group.
 
 from __future__ import annotations
 
+import math
 import sys
 from dataclasses import astuple, dataclass
 from fractions import Fraction
@@ -305,7 +306,7 @@ def quantile_look(
         if rule.log_free is not None:
             ranks.append(_free_ranks(size, level, rule.log_free, alike=alike))
         interval = within([_between(histogram, *each) for each in ranks])
-        low, high = histogram.between(max(1, min(size, _rank(size, level))))
+        low, high = histogram.between(math.ceil(level * size))
         return rule.encode(size, (low + high) / 2, interval, around)
 
     return _histogram_look(value, group, rule, symbols_of)
@@ -321,11 +322,6 @@ def _histogram_look(
     if group is None:
         return Look(rule, symbols_of, histograms=((value, None),))
     return Look(rule, symbols_of, group.around, ((value, group.inside),))
-
-
-def _rank(size: int, level: float) -> int:
-    """The least number of rows that is at least this part of all."""
-    return smallest_integer(lambda count: count >= level * size, most=size) or size
 
 
 def _free_ranks(size: int, level: float, log_p: float, *, alike: bool) -> tuple[int, int]:
