@@ -3,7 +3,8 @@
 `python -m benchmarks.mutants --count 200 --seed 1 --only theory`. The whole suite runs once in a
 copy where every mutant has a probe, which finds the tests that reach a state where the mutant
 differs; only those can kill it, and are run with it. The first that fails, and holds without the
-change, has killed it. What was run is kept in a file of results, and not run again.
+change, has killed it. What was run is kept in a file of results, and not run again; tests that were
+written since are added to what was found.
 """
 
 from __future__ import annotations
@@ -12,9 +13,11 @@ import argparse
 import ast
 import copy
 import hashlib
+import importlib
 import json
+import math
 import os
-import random
+import select
 import shutil
 import signal
 import subprocess
@@ -23,19 +26,21 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
+
+import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = Path("src/holdfast")
 ROOMS = ("theory", "mechanisms", "statistics", "ledger", "data")
 RESULTS = ROOT / ".cache" / "mutants.json"
-PATIENCE = 90.0  # seconds of one test, after which the mutant is said to hang
-HANGS, UNREADABLE = "no test ended", "no test was read"
-_WRONG_USE = 4  # how pytest says that it ran nothing, as where a module fails when it is imported
-_QUICK, _FEW = 10.0, 60  # seconds, and tests, that are run before all others
+PATIENCE, SLOWER = 15.0, 20.0  # processor seconds, and times what a test takes: then it hangs
+HANGS = "does not end"
+_LOADED = ("numpy", "polars", "scipy.special", "scipy.stats", "hypothesis.strategies", "sqlite3")
 
 _COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.LtE,
@@ -61,6 +66,7 @@ _UNREAD = (ast.JoinedStr, ast.Raise, ast.Assert, ast.AnnAssign, ast.arg)
 class Mutant:
     """A piece of a file, from one byte to another, and what stands there instead."""
 
+    key: str  # the same wherever its function is moved
     path: str
     line: int
     start: int
@@ -72,11 +78,6 @@ class Mutant:
     def __str__(self) -> str:
         return f"{self.path}:{self.line} [{self.kind}] {self.before} -> {self.after}"
 
-    @property
-    def key(self) -> str:
-        """What names it as long as its line is the same."""
-        return f"{self.path}:{self.line}:{self.start}:{self.after}"
-
     def applied(self, source: bytes) -> bytes:
         """The whole file with the change."""
         return source[: self.start] + self.after.encode() + source[self.end :]
@@ -85,15 +86,28 @@ class Mutant:
 def mutants_of(path: Path) -> list[Mutant]:
     """Every mutant of a file."""
     source = (ROOT / path).read_bytes()
-    starts = _line_starts(source)
-    found = []
-    for node in _nodes(ast.parse(source)):
+    starts, tree = _line_starts(source), ast.parse(source)
+    scopes = _scopes(tree)
+    found, alike = [], Counter[str]()
+    for node in _nodes(tree):
         start = starts[node.lineno - 1] + node.col_offset
         end = starts[(node.end_lineno or 0) - 1] + (node.end_col_offset or 0)
         for kind, text in _changes(node):
             before = " ".join(source[start:end].decode().split())
-            found.append(Mutant(str(path), node.lineno, start, end, before, text, kind))
+            key = f"{path}::{scopes[node]}: {before} -> {text}"
+            alike[key] += 1
+            key = f"{key} #{alike[key]}"
+            found.append(Mutant(key, str(path), node.lineno, start, end, before, text, kind))
     return found
+
+
+def _scopes(tree: ast.AST, scope: str = "") -> dict[ast.AST, str]:
+    """The function or class that every node is in."""
+    scopes: dict[ast.AST, str] = {}
+    for node in ast.iter_child_nodes(tree):
+        name = node.name if isinstance(node, ast.FunctionDef | ast.ClassDef) else ""
+        scopes |= {node: scope} | _scopes(node, f"{scope}.{name}".strip("."))
+    return scopes
 
 
 def _line_starts(source: bytes) -> list[int]:
@@ -169,10 +183,10 @@ def _is_text(node: ast.AST) -> bool:
 
 
 def drawn(count: int, seed: int, rooms: Sequence[str]) -> list[Mutant]:
-    """So many mutants, as likely as any other: a larger count begins with a smaller."""
+    """So many mutants, as likely as any other, and the same while what they change is there."""
     paths = [path for room in rooms for path in sorted((ROOT / PACKAGE / room).rglob("*.py"))]
     every = [each for path in paths for each in mutants_of(path.relative_to(ROOT))]
-    random.Random(seed).shuffle(every)
+    every.sort(key=lambda each: hashlib.sha256(f"{seed} {each.key}".encode()).digest())
     return every[:count]
 
 
@@ -185,51 +199,38 @@ _OPERATORS = {"Lt": "lt", "LtE": "le", "Gt": "gt", "GtE": "ge", "Eq": "eq", "Not
 _OPERATORS |= {"Add": "add", "Sub": "sub", "Mult": "mul", "Div": "truediv", "FloorDiv": "floordiv"}
 _PROBE = "mutant_probe"
 _RECORD = "test_released_numbers.py::test_every_number"  # of public constants, too
+_LEFT_OUT = ["--ignore=tests/data/test_spark.py"]  # Java's start takes longer than all others
 
 
 @dataclass(frozen=True)
 class Reach:
-    """The tests that reach a state where a mutant differs, their seconds, and their files."""
+    """The seconds of every test, and those that reach a state where a mutant differs."""
 
     tests: dict[str, float]
-    files: dict[str, str]
     mutants: dict[str, list[str]]
 
-    def stages(self, mutant: Mutant) -> list[list[str]]:
-        """What to run: files written since, then what is quick or near, then all the rest."""
-        now = _digests(ROOT)
-        written = [file for file, digest in now.items() if self.files.get(file) != digest]
-        stem = f"test_{Path(mutant.path).stem}"
-        tests = sorted(
-            (each for each in self.mutants[mutant.key] if each.partition("::")[0] in now),
-            key=lambda each: (
-                stem not in each.partition("::")[0],
-                each.partition("::")[0],
-                self.tests.get(each, 0.0),
-            ),
-        )
-        quick, total = list[str](), 0.0
-        for each in sorted(tests, key=lambda each: (stem not in each, self.tests.get(each, 0.0))):
-            total += self.tests.get(each, 0.0)
-            if total > _QUICK or len(quick) >= _FEW:
-                break
-            quick.append(each)
-        rest = [each for each in tests if each not in set(quick)]
-        return [stage for stage in (written, quick, rest) if stage]
+    def of(self, mutant: Mutant) -> list[str]:
+        """What can kill it: first what is quick, and of the same name or room."""
+        stem, room = f"test_{Path(mutant.path).stem}", f"tests/{Path(mutant.path).parts[2]}/"
 
+        def cost(test: str) -> float:
+            far = 1 if stem in test else 3 if room in test or _RECORD in test else 8
+            far *= 10 if "postgres" in test and "postgres" not in stem else 1  # a server is started
+            return far * (self.tests.get(test, 0.0) + 0.01)
 
-def _digests(folder: Path) -> dict[str, str]:
-    return {
-        file.relative_to(folder).as_posix(): hashlib.sha256(file.read_bytes()).hexdigest()
-        for file in sorted((folder / "tests").rglob("test_*.py"))
-    }
+        return sorted(self.mutants[mutant.key], key=cost)
+
+    def joined(self, other: Reach) -> Reach:
+        """With other tests of the same mutants, or mutants of the same tests."""
+        keys = [*self.mutants, *(key for key in other.mutants if key not in self.mutants)]
+        both = {key: {*self.mutants.get(key, ()), *other.mutants.get(key, ())} for key in keys}
+        return Reach(self.tests | other.tests, {key: sorted(both[key]) for key in keys})
 
 
 def reach(mutants: Sequence[Mutant], workers: int, tests_of: Sequence[str]) -> Reach:
     """Tests, once, in a copy that has the probes of all the mutants."""
     with tempfile.TemporaryDirectory() as temporary:
         folder = copied_tree(Path(temporary, "tree")).folder
-        digests = _digests(folder)
         numbers = {each.key: number for number, each in enumerate(mutants)}
         names: dict[str, list[int]] = {}
         for each in mutants:
@@ -242,8 +243,10 @@ def reach(mutants: Sequence[Mutant], workers: int, tests_of: Sequence[str]) -> R
         probe = (ROOT / "benchmarks/mutant_probe.py").read_text(encoding="utf-8")
         probe = probe.replace('FOLDER = ""', f"FOLDER = {temporary!r}")
         (folder / PACKAGE / f"{_PROBE}.py").write_text(probe, encoding="utf-8")
+        listed = Path(temporary, "listed")
+        listed.write_text("\n".join(tests_of), encoding="utf-8")
         command = [sys.executable, "-m", "pytest", "-n", str(workers), "--tb=no", "-q"]
-        command += ["-p", f"holdfast.{_PROBE}", *tests_of]
+        command += ["-p", f"holdfast.{_PROBE}", *_LEFT_OUT, f"@{listed}"]
         subprocess.run(command, cwd=folder, env=_environment(folder), check=False)
         tests = [line.split("\t") for line in Path(temporary, "tests").read_text().splitlines()]
         reached: dict[str, set[str]] = {str(number): set() for number in numbers.values()}
@@ -251,14 +254,25 @@ def reach(mutants: Sequence[Mutant], workers: int, tests_of: Sequence[str]) -> R
             number, _, test = line.partition("\t")
             reached[number].add(test)
     broken = {test for test, _, outcome in tests if outcome == "failed"}  # by the probes: they may
-    for each in mutants:
-        if any(not name.startswith("_") for name in constants_at(each)):  # by no probe is it read
-            reached[str(numbers[each.key])] |= {test for test, *_ in tests if _RECORD in test}
+    for each in mutants:  # of public names there are tables, which are made and read once
+        if any(not name.startswith("_") for name in constants_at(each)):
+            near = (_RECORD, f"tests/{Path(each.path).parts[2]}/")
+            reached[str(numbers[each.key])] |= {
+                test for test, *_ in tests if any(part in test for part in near)
+            }
     return Reach(
         {test: float(seconds) for test, seconds, _ in tests},
-        digests,
         {key: sorted((reached[str(n)] | broken) - {""}) for key, n in numbers.items()},
     )
+
+
+def collected(folders: Sequence[str]) -> list[str]:
+    """The names of all tests of some folders."""
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-n0", *_LEFT_OUT, *folders]
+    lines = subprocess.run(
+        command, cwd=ROOT, env=_environment(ROOT), check=True, capture_output=True, text=True
+    ).stdout.splitlines()
+    return [line for line in lines if "::" in line]
 
 
 def probed(
@@ -401,21 +415,59 @@ class _Rewriting(ast.NodeTransformer):
 
 
 def constants_at(mutant: Mutant) -> list[str]:
-    """The names of a module that a mutant changes where it is imported; none in a function."""
-    tree = ast.parse((ROOT / mutant.path).read_bytes())
+    """The names that a mutant changes where modules are imported; none in a function."""
+    source = (ROOT / mutant.path).read_bytes()
+    starts, tree = _line_starts(source), ast.parse(source)
+    own = list(_made_at_import(tree))
+    names = {
+        name
+        for name, nodes in own
+        for node in nodes
+        if starts[node.lineno - 1] + node.col_offset
+        <= mutant.start
+        < starts[(node.end_lineno or 0) - 1] + (node.end_col_offset or 0)
+    }
+    made = [(name, _names_in(nodes)) for name, nodes in own]
+    others = list(_read_elsewhere(ROOT))
+    count = -1
+    while count != len(names):  # and what is made of them, of private ones in the module alone
+        count = len(names)
+        public = {name for name in names if not name.startswith("_")}
+        names |= {name for name, read in made if read & names}
+        names |= {name for name, read in others if read & public}
+    return sorted(names)
+
+
+@cache
+def _read_elsewhere(root: Path) -> list[tuple[str, set[str]]]:
+    files = sorted((root / PACKAGE).rglob("*.py"))
+    made = (each for file in files for each in _made_at_import(ast.parse(file.read_bytes())))
+    return [(name, read) for name, nodes in made if (read := _names_in(nodes))]
+
+
+def _names_in(nodes: list[ast.expr]) -> set[str]:
+    read = (each for node in nodes for each in ast.walk(node))
+    return {name for each in read if (name := getattr(each, "id", getattr(each, "attr", "")))}
+
+
+def _made_at_import(tree: ast.Module | ast.ClassDef) -> Iterator[tuple[str, list[ast.expr]]]:
+    """Names, and the expressions that they are made of where a module is imported."""
     for node in tree.body:
-        if not node.lineno <= mutant.line <= (node.end_lineno or 0):
-            continue
-        if isinstance(node, ast.Assign | ast.AugAssign):
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            return [each.id for each in targets if isinstance(each, ast.Name)]
-        for each in ast.walk(node):
-            if (
-                isinstance(each, ast.FunctionDef)
-                and each.lineno <= mutant.line < each.body[0].lineno
-            ):
-                return [each.name] if each.name != "__init__" else [getattr(node, "name", "")]
-    return []
+        match node:
+            case ast.Assign(targets=targets, value=value):
+                for each in targets:
+                    yield from ((n.id, [value]) for n in ast.walk(each) if isinstance(n, ast.Name))
+            case ast.AugAssign(target=ast.Name(id=name), value=value):
+                yield name, [value]
+            case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
+                yield name, [value]
+            case ast.FunctionDef(name=name, args=arguments):
+                whose = getattr(tree, "name", name) if name == "__init__" else name
+                defaults = [*arguments.defaults, *filter(None, arguments.kw_defaults)]
+                yield whose, [*defaults, *node.decorator_list]
+            case ast.ClassDef(name=name):
+                yield name, node.decorator_list
+                yield from _made_at_import(node)
 
 
 # What is run -------------------------------------------------------------------------------------
@@ -429,67 +481,137 @@ class Tree:
     holding: set[str] = field(default_factory=set)
     failing: set[str] = field(default_factory=set)
 
-    def fate(self, mutant: Mutant, stages: list[list[str]], limit: float) -> dict[str, object]:
+    def fate(
+        self, mutant: Mutant, tests: Sequence[str], seconds: dict[str, float], limit: float
+    ) -> dict[str, object]:
         """Whether it is killed, by what, and in how many seconds."""
-        began, source = time.monotonic(), (ROOT / mutant.path).read_bytes()
-        end, by = "survived", f"{sum(map(len, stages))} tests and files hold"
-        while stages and end == "survived":
-            left = limit - (time.monotonic() - began)
-            killer = self._killer(mutant.path, mutant.applied(source), stages[0], max(left, 1.0))
-            if killer is None:
-                del stages[0]
-            elif self._holds(killer, source, mutant.path, stages[0]):
-                end, by = "killed", killer
-            if end == "survived" and time.monotonic() - began >= limit:
-                end, by = "undecided", "not all tests in time"
+        began, source = time.monotonic(), (self.folder / mutant.path).read_bytes()
+        end, by = "undecided", f"not all of {len(tests)} tests in time"
+        stages = _stages([each for each in tests if each not in self.failing], seconds)
+        while (left := limit - (time.monotonic() - began)) > 0:
+            if not stages:
+                end, by = "survived", f"{len(tests)} tests hold"
                 break
-        (self.folder / mutant.path).write_bytes(source)
+            self._write(mutant.path, mutant.applied(source))
+            outcome, test = self._run(stages[0], seconds, left)
+            self._write(mutant.path, source)
+            if outcome == "passed":
+                del stages[0]
+                continue
+            if outcome == "late":
+                break
+            if test in self.holding or self._run([test], seconds, 120.0)[0] == "passed":
+                self.holding.add(test)
+                end, by = "killed", f"{test}{'' if outcome == 'failed' else f' {outcome}'}"
+                break
+            self.failing.add(test)
+            stages[0] = [each for each in stages[0] if not each.startswith(test)]
+            stages = [each for each in stages if each]
         return {"end": end, "by": by, "seconds": round(time.monotonic() - began, 1)}
 
-    def _killer(self, path: str, content: bytes, tests: Sequence[str], limit: float) -> str | None:
-        """The first test that fails with this content of a file; None if none does in time."""
-        (self.folder / path).write_bytes(content)
-        command = [sys.executable, "-m", "pytest", "-x", "-n0", "--no-header", "--tb=no", "-rfE"]
-        command += ["-o", f"faulthandler_timeout={PATIENCE}"]
-        command += ["-o", "faulthandler_exit_on_timeout=true"]
-        wanted = [each for each in tests if each not in self.failing]
-        if not wanted:
-            return None
-        listed = self.folder.with_suffix(".tests")
-        listed.write_text("\n".join(wanted), encoding="utf-8")
-        child = subprocess.Popen(
-            [*command, f"@{listed}"],
-            cwd=self.folder,
-            env=_environment(self.folder),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-            start_new_session=True,
-        )
-        try:
-            lines = child.communicate(timeout=limit)[0].splitlines()
-        except subprocess.TimeoutExpired:
-            os.killpg(child.pid, signal.SIGKILL)
-            child.communicate()
-            return None
-        if child.returncode in (0, 5):
-            return None
-        if child.returncode == _WRONG_USE:
-            return f"{UNREADABLE}: {' '.join(lines[-1:])}"
-        for line in lines:
-            if line.startswith(("FAILED ", "ERROR ")):
-                return line.split(" ", 1)[1].split(" - ")[0]
-        return f"{HANGS}, exit {child.returncode}"
+    def _write(self, name: str, content: bytes) -> None:
+        """A file, without what was compiled of it in the same second."""
+        path = self.folder / name
+        path.write_bytes(content)
+        for compiled in path.parent.glob(f"__pycache__/{path.stem}.*"):
+            compiled.unlink()
 
-    def _holds(self, killer: str, source: bytes, path: str, tests: Sequence[str]) -> bool:
-        """Whether a test holds where nothing is changed; if not, it is not run again."""
-        if killer in self.holding:
-            return True
-        if killer.startswith((HANGS, UNREADABLE)):  # or the machine is busy, or a test is gone
-            return self._killer(path, source, tests, 10 * PATIENCE) is None
-        again = self._killer(path, source, [killer], 10 * PATIENCE)
-        (self.failing if again else self.holding).add(killer)
-        return again is None
+    def _run(
+        self, tests: Sequence[str], seconds: dict[str, float], limit: float
+    ) -> tuple[str, str]:
+        """How a process with these tests ends, and the test that it ended with.
+
+        It is a fork of one that has loaded what tests need, and nothing of the package.
+        """
+        reader, writer = os.pipe()
+        child = os.fork()
+        if child == 0:
+            os.close(reader)
+            _run_tests(self.folder, tests, seconds, writer)
+        os.close(writer)
+        lines, late = bytearray(), time.monotonic() + limit
+        while select.select([reader], [], [], max(late - time.monotonic(), 0.0))[0]:
+            if not (piece := os.read(reader, 2**16)):
+                break
+            lines += piece
+        os.close(reader)
+        with suppress(ProcessLookupError):
+            os.killpg(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        *begun, last = ["", *lines.decode().splitlines()]
+        if time.monotonic() >= late:
+            return "late", ""
+        if last.startswith(("passed", "failed")):
+            outcome, _, test = last.partition(" ")
+            return outcome, test
+        return HANGS, last.partition(" ")[2] if begun else tests[0]
+
+
+def _stages(tests: Sequence[str], seconds: dict[str, float]) -> list[list[str]]:
+    """Tests of few files that are quick, of some more, and all the rest: files are read first."""
+    left, stages = list(tests), []
+    for most, longest in ((2, 4.0), (8, 20.0), (len(tests), math.inf)):
+        files = list(dict.fromkeys(each.partition("::")[0] for each in left))[:most]
+        total, stage = 0.0, []
+        for each in left:
+            if each.partition("::")[0] in files and total <= longest:
+                total += seconds.get(each, 0.0)
+                stage.append(each)
+        left = [each for each in left if each not in set(stage)]
+        stages.append(stage)
+    return [each for each in stages if each]
+
+
+class _Witness:
+    """What a process of tests writes of them: which begins, and the first that fails."""
+
+    def __init__(self, writer: int, seconds: dict[str, float]) -> None:
+        self.writer, self.seconds, self.failed = writer, seconds, ""
+
+    def write(self, line: str) -> None:
+        os.write(self.writer, f"{line}\n".encode())
+
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        self.write(f"begun {nodeid}")
+        patience = PATIENCE + SLOWER * self.seconds.get(nodeid, 0.0)
+        signal.setitimer(signal.ITIMER_VIRTUAL, patience)
+
+    def pytest_runtest_logfinish(self) -> None:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0.0)
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        self.failed = self.failed or (report.nodeid if report.failed else "")
+
+    pytest_collectreport = pytest_runtest_logreport
+
+
+def _run_tests(
+    folder: Path, tests: Sequence[str], seconds: dict[str, float], writer: int
+) -> NoReturn:
+    """Tests in a process of their own, which ends here."""
+    os.setsid()
+    null = os.open(os.devnull, os.O_RDWR)
+    for number in range(3):
+        os.dup2(null, number)
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(_environment(folder))
+    sys.path[:] = [str(folder), str(folder / "src"), *(p for p in sys.path if p != str(ROOT))]
+    for name in [each for each in sys.modules if each.partition(".")[0] == "benchmarks"]:
+        del sys.modules[name]
+    sys.dont_write_bytecode = False
+    listed = folder.with_suffix(".tests")
+    listed.write_text("\n".join(tests), encoding="utf-8")
+    witness = _Witness(writer, seconds)
+    options = ["-x", "-n0", "--no-header", "--tb=no", "-o", "faulthandler_timeout=0"]
+    options += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
+    options += [f"--basetemp={folder.with_suffix('.files')}", f"@{listed}"]
+    code = pytest.main(options, plugins=[witness])
+    if witness.failed or code not in (0, 5):
+        witness.write(f"failed {witness.failed or tests[0]}")
+    else:
+        witness.write("passed")
+    os._exit(0)
 
 
 def _environment(folder: Path) -> dict[str, str]:
@@ -544,31 +666,42 @@ def main() -> None:
     options = parser.parse_args()
     wanted = drawn(options.count, options.seed, options.only)
     file: Path = options.results
-    kept = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
-    known: dict[str, dict[str, object]] = kept.get("fates", {})
+    reached = file.with_suffix(".reach.json")
+    fates: dict[str, dict[str, object]] = _kept(file)
     if not options.report:
-        tests = Reach(**kept["reach"]) if "reach" in kept else Reach({}, {}, {})
-        if any(each.key not in tests.mutants for each in wanted):
-            tests = reach(wanted, options.workers, options.tests)
-            _keep(file, tests, known)
+        tests = Reach(**(_kept(reached) or {"tests": {}, "mutants": {}}))
+        now = dict.fromkeys(collected(options.tests))
+        new = [each for each in now if each not in tests.tests]
+        every = drawn(sys.maxsize, options.seed, ROOMS)
+        if new and (mapped := [each for each in every if each.key in tests.mutants]):
+            tests = tests.joined(reach(mapped, options.workers, new))
+        if unknown := [each for each in wanted if each.key not in tests.mutants]:
+            tests = tests.joined(reach(unknown, options.workers, options.tests))
+        _keep(reached, asdict(tests))
+        for name in _LOADED:
+            importlib.import_module(name)
         with tempfile.TemporaryDirectory() as folder:
             tree = copied_tree(Path(folder, "tree"))
             for each in wanted:
-                end = known.get(each.key, {}).get("end")
+                end = fates.get(each.key, {}).get("end")
                 if end == "killed" or (end is not None and not options.again):
                     continue
-                fate = tree.fate(each, tests.stages(each), options.limit)
-                known[each.key] = asdict(each) | fate
+                able = [test for test in tests.of(each) if test in now]
+                fate = tree.fate(each, able, tests.tests, options.limit)
+                fates[each.key] = asdict(each) | fate
                 print(fate["end"], each, fate["by"], f"{fate['seconds']} s", flush=True)
-                _keep(file, tests, known)
-    print(report([known[each.key] for each in wanted if each.key in known]))
+                _keep(file, fates)
+    print(report([fates[each.key] for each in wanted if each.key in fates]))
 
 
-def _keep(file: Path, tests: Reach, fates: dict[str, dict[str, object]]) -> None:
+def _kept(file: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(file.read_text("utf-8")) if file.exists() else {}
+    return found
+
+
+def _keep(file: Path, content: dict[str, Any]) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(
-        json.dumps({"reach": asdict(tests), "fates": fates}, indent=1), encoding="utf-8"
-    )
+    file.write_text(json.dumps(content, indent=1), "utf-8")
 
 
 if __name__ == "__main__":

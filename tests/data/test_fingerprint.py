@@ -14,8 +14,9 @@ import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given, strategies as st
+from scipy.stats import entropy
 
-from holdfast.data.fingerprint import fingerprint
+from holdfast.data.fingerprint import ColumnDigests, fingerprint
 from holdfast.data.source import open_sample
 
 FRAME = pl.DataFrame(
@@ -155,3 +156,52 @@ def test_a_million_rows_take_seconds() -> None:
     assert time.perf_counter() - started < 15  # about 1 s on an idle machine
     cell = frame.with_columns(f3=pl.when(pl.int_range(n) == 777_777).then(0.5).otherwise("f3"))
     assert of(cell) != before
+
+
+def digests(table: pl.DataFrame) -> ColumnDigests:
+    """Of the columns of a table, read as one batch."""
+    made = ColumnDigests(open_sample(table).types)
+    fingerprint(open_sample(table), made.add)
+    return made
+
+
+@pytest.mark.parametrize("rows", [2, 3, 16, 1024])
+def test_a_column_has_a_digest_from_40_bits_of_counts_on(rows: int) -> None:
+    """Half the bits of a row for each value but one."""
+    least = 1 + math.ceil(2 * 40 / math.log2(rows))
+    for values in (least - 1, least):
+        uneven = [*range(values), *([0] * (rows - values - 1)), 1][:rows]
+        found = digests(pl.DataFrame({"x": uneven})).found()
+        assert len(found) == (values == least < rows)
+
+
+@pytest.mark.parametrize(("names", "rows"), [(80, 160), (100, 200), (64, 320)])
+def test_beside_names_a_column_has_one_from_40_bits_a_table_on(names: int, rows: int) -> None:
+    def bits(ones: int) -> float:
+        return rows * float(entropy([ones, rows - ones], base=2))
+
+    least = next(ones for ones in range(1, rows) if bits(ones) >= 40.0 * rows / names)
+    for ones in (least - 1, least):
+        late = [row < ones for row in range(rows)]
+        name = [row % names for row in range(rows)]
+        assert len(digests(pl.DataFrame({"name": name, "late": late})).found()) == (ones == least)
+
+
+def test_names_are_even_but_for_one_and_have_no_fractions() -> None:
+    """Two columns beside names have a digest each; without names the column itself has one."""
+    even = [float(row % 80) for row in range(160)]
+    halves = [each + 0.5 for each in even]
+    for name, found in ((even, 2), (even[:-1], 2), (even[:-2], 1), (halves, 1)):
+        late = np.arange(len(name)) < 80
+        table = pl.DataFrame({"name": name, "late": late, "new": np.arange(len(name)) % 3 == 0})
+        assert len(digests(table).found()) == found
+
+
+def test_rows_are_known_where_nearly_all_differ() -> None:
+    """All but one in a thousand of those that are kept."""
+    for rows, equal, known in ((2_000, 2, 1_998), (2_000, 3, 0), (999, 0, 999), (999, 1, 0)):
+        x = np.sqrt(np.arange(2.0, rows + 2.0))
+        x[:equal] = x[-1]
+        assert len(digests(pl.DataFrame({"x": x})).rows()) == known
+    assert len(digests(pl.DataFrame({"x": np.sqrt(np.arange(2.0, 5_000.0))})).rows()) == 2_048
+    assert not digests(pl.DataFrame({"number": range(3_000)})).rows()

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable
 from importlib import import_module
 
 import numpy as np
 import polars as pl
 import pytest
+from numpy.typing import NDArray
+from scipy.stats import binom, entropy
 
 from holdfast.data.fingerprint import RowContents, log_chance_of_balance, unexplained_overlap
 from holdfast.data.source import open_sample
@@ -196,3 +199,88 @@ def test_the_chance_of_balance_is_above_the_exact_one() -> None:
             assert (chances <= level).mean() <= level + 1e-12
         least.append(chances.min())
     assert min(least) < 0.5  # not because it says nothing
+
+
+def fewest_values(rows: int) -> int:
+    """Of so many possible values on, a column that is the same in all rows of both names them."""
+
+    def log_tail(values: int) -> float:
+        mean = 100.0 * rows**2 / values
+        return rows - mean + rows * math.log(mean / rows)
+
+    return next(v for v in itertools.count(100 * rows + 1) if log_tail(v) <= math.log(1e-4))
+
+
+def of_steps(rows: int, values: int) -> NDArray[np.int64]:
+    """Whole numbers of so many values, some of them a step apart."""
+    return np.array([0, *(values - 1 - 7 * np.arange(rows - 2)[::-1]), 1])
+
+
+DAY = np.datetime64("2020-03-01")
+OF_VALUES: dict[str, Callable[[NDArray[np.int64]], object]] = {
+    "integers": lambda steps: 3_000 + 5 * steps,
+    "negative": lambda steps: steps - 4_000,
+    "dates": lambda steps: DAY + steps,
+    "numbers": lambda steps: 0.25 * steps - 10.0,
+    "decimal": lambda steps: 0.01 * steps + 5.0,
+}
+
+
+@pytest.mark.parametrize("kind", OF_VALUES)
+@pytest.mark.parametrize("rows", [3, 6, 9, 14])
+def test_a_column_names_rows_from_so_many_possible_values_on(kind: str, rows: int) -> None:
+    """Too few rows for their balance: all rests on what the values could have been."""
+    fewest = fewest_values(rows)
+    found = []
+    for values in (fewest - 1, fewest):
+        table = pl.DataFrame({"id": OF_VALUES[kind](of_steps(rows, values))})
+        found.append(overlap(table, table.reverse()))
+    assert found == [0, rows]
+
+
+def test_letters_of_texts_are_counted_place_by_place() -> None:
+    """14 rows: 14 letters at each of the first places that all have; the rest is no evidence."""
+    letters = [chr(97 + k) for k in range(14)]
+    assert 14**3 < fewest_values(14) < 14**4
+    for places, named in ((3, 0), (4, 14)):
+        table = pl.DataFrame({"id": [each * places for each in letters]})
+        assert overlap(table, table) == named
+        longer = pl.DataFrame({"id": [letters[0] * places, *(each * 40 for each in letters[1:])]})
+        assert overlap(longer, longer) == named
+
+
+def test_numbers_without_steps_are_a_continuum() -> None:
+    """A single row of ten is enough, also beside what is not finite."""
+    x, y = np.sqrt(np.arange(2.0, 12.0)), np.sqrt(np.arange(22.0, 32.0))
+    y[3] = x[5]
+    assert overlap(pl.DataFrame({"x": x}), pl.DataFrame({"x": y})) == 1
+    x[0] = math.inf
+    assert overlap(pl.DataFrame({"x": x}), pl.DataFrame({"x": y})) == 1
+
+
+@pytest.mark.parametrize(
+    ("n", "m", "times", "contents", "split"),
+    [
+        (40, 40, 2, 20, 18),
+        (30, 50, 3, 10, 10),
+        (30, 34, 5, 12, 9),
+        (500, 100, 4, 60, 40),
+        (20, 20, 2, 10, 5),
+        (200, 300, 7, 30, 20),
+    ],
+)
+def test_the_chance_of_balance_is_hoeffdings_bound(
+    n: int, m: int, times: int, contents: int, split: int
+) -> None:
+    """Of independent rows, and the largest ratio of a split of fixed sizes to it."""
+    q, half = m / (n + m), times // 2
+    even = math.comb(times, half) * (q * (1 - q)) ** half
+    share = split / contents
+    divergence = float(entropy([share, 1 - share], [even, 1 - even]))
+    left = n + m - times * contents
+    ratio = binom.logpmf(np.arange(left + 1), left, q).max() - binom.logpmf(m, n + m, q)
+    expected = min(0.0, ratio - contents * divergence) if share > even else 0.0
+    ours = np.array([half] * split + [0] * (contents - split) + [1] * 3)
+    theirs = np.array([times - half] * split + [times] * (contents - split) + [0] * 3)
+    bound = log_chance_of_balance(ours, theirs, n, m)
+    assert bound == pytest.approx(expected + math.log(times * (times - 1)))

@@ -8,6 +8,7 @@ import subprocess
 import threading
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ from holdfast.errors import InvalidArgument, LedgerTampered, LedgerUnavailable
 from holdfast.ledger.audit import audit
 from holdfast.ledger.backup import backup, restore
 from holdfast.ledger.git import Repository
-from holdfast.ledger.store import home_of
+from holdfast.ledger.store import Store, home_of
 from holdfast.ledger.witness import TOKEN, WITNESS, OutsideWitness, Witness, outside_witness
 from tests.ledger.started import opened, started
 
@@ -234,6 +235,26 @@ def test_a_lost_race_is_run_again(
     assert races == [newer]
     assert place.witness().seen() == (max(newer, 7), HASH)
     assert place.witness(OTHER).seen() == (3, HASH)
+
+
+def test_only_who_holds_the_lock_notes_what_it_reads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of others' entries: whoever reads beside it might note what is no longer the newest."""
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    monkeypatch.setenv(WITNESS, str(notes))
+    ledger = tmp_path / "t.ledger"
+    started(home_of(ledger))
+    (note,) = notes.iterdir()
+    with closing(Store.open(ledger)) as store, store.exclusive(1.0):
+        note.unlink()
+        reader = threading.Thread(target=store.news)
+        reader.start()
+        reader.join()
+        assert not note.exists()
+        entries = store.news()
+        assert note.read_bytes().split()[0] == b"%d" % len(entries)
 
 
 def test_a_folder_is_named_from_the_root(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

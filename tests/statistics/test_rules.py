@@ -8,16 +8,18 @@ import sys
 from collections import Counter
 from fractions import Fraction
 from itertools import permutations, product
+from typing import cast
 
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
 from holdfast.data.histogram import Histogram
+from holdfast.data.sample import Sample
 from holdfast.errors import InvalidArgument
 from holdfast.mechanisms.described import recorded_rule, rule_from
-from holdfast.question.row import GRID, GRID_ERROR
-from holdfast.statistics.grid_rules import Gridded
+from holdfast.question.row import GRID, GRID_ERROR, RowValue
+from holdfast.statistics.grid_rules import Gridded, quantile_look
 from holdfast.statistics.mean_events import (
     AlikeGroupMean,
     AlikeMean,
@@ -38,6 +40,7 @@ from holdfast.statistics.rule import (
     UNKNOWN,
     Evidence,
     Rule,
+    Told,
     register_rule,
 )
 from holdfast.theory.base.concentration import BoundedMean
@@ -211,6 +214,48 @@ def test_the_symbols_of_many_values_are_those_of_the_sharp_intervals(spread: flo
     order, twice = ranks_in_order(20_000, b"key"), 20_000**2 * 2.0**-45
     both = half_each_interval(ends, ends, counts, order, log_p - twice)
     assert alike.encode_in_order(rows, b"key") == alike.window.encode(value, both)
+
+
+def test_a_turned_share_holds_what_it_was_turned_of() -> None:
+    """To the last bit, at both ends."""
+    for low, high in np.sort(np.random.default_rng(8).random((500, 2)) ** 3).tolist():
+        turned = Told(low, Interval(low, high), (1, 1)).turned().interval
+        assert Fraction(turned.low) <= 1 - Fraction(high) < 1 - Fraction(low) <= turned.high
+
+
+@pytest.mark.parametrize("level", [0.001, 0.02, 0.25, 0.5, 0.9, 0.999])
+@pytest.mark.parametrize("rows", [1, 2, 7, 50])
+def test_a_quantile_is_the_least_value_that_so_many_rows_do_not_exceed(
+    rows: int, level: float
+) -> None:
+    values = np.sqrt(np.arange(1.0, rows + 1.0) / (rows + 1.0))
+    rule = Gridded("quantile", rows, LOG_P)
+    look = quantile_look(cast(RowValue, None), None, level, rule, alike=True)
+    read = Evidence((), (histogram(values.tolist()),), cast(Sample, None), b"key")
+    told = rule.decode(look.symbols_of(read))
+    sample = np.quantile(values, level, method="inverted_cdf")
+    assert told.value == pytest.approx(sample, abs=1 / rule.points + GRID_ERROR)
+    assert told.interval.low <= sample <= told.interval.high
+
+
+@pytest.mark.parametrize(
+    ("rows", "groups", "points"), [(30, 1, 64), (30, 2, 64), (100, 1, 16), (100, 2, 50)]
+)
+@pytest.mark.parametrize("rounded", [False, True])
+def test_a_size_is_told_in_as_many_symbols_as_are_paid_for(
+    rows: int, groups: int, points: int, rounded: bool
+) -> None:
+    """Of rows that are not alike: on the grid where answers are rounded, if that is coarser."""
+    rule = Gridded("unlike group", rows, LOG_P, points=points, rounded=rounded, groups=groups)
+    told: dict[int, set[int]] = {}
+    for size in range(groups * rows + 1):
+        symbols = rule.encode(size, 0.5, UNKNOWN)
+        low, high = rule.decode(symbols).rows
+        assert low <= size <= high
+        told.setdefault(symbols[0], set()).update((low, high))
+    assert sorted(told) == list(range(min(groups * rows, points if rounded else groups * rows) + 1))
+    assert rule.symbols == len(told) * points**3
+    assert all(len(ends) <= 2 for ends in told.values())
 
 
 def test_every_order_of_ranks_is_as_likely() -> None:

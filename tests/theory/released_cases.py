@@ -16,14 +16,27 @@ from typing import Any
 
 import holdfast.theory
 from holdfast.theory import evaluating, planning
-from holdfast.theory.base.concentration import Bernstein, BoundedMean, SubExponential
+from holdfast.theory.base.concentration import (
+    Bernstein,
+    BinomialMean,
+    BoundedDifferences,
+    BoundedMean,
+    SubExponential,
+    TwoSampleU,
+)
 from holdfast.theory.base.dependence import (
+    ClusteredDifferences,
+    ClusteredRows,
+    ClusteredUnits,
+    GraphMean,
+    MarkovMean,
     MDependentMean,
     PooledUnits,
 )
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.safeside import smallest_true
 from holdfast.theory.base.theorem import registry
+from holdfast.theory.base.unbounded import GroupOfRows, UnboundedMean, UnboundedUnits, Windowed
 from holdfast.theory.direct import unit_sums
 from holdfast.theory.leakage import (
     checks,
@@ -60,6 +73,22 @@ def more_calls() -> Iterator[tuple[str, Callable[[], Any]]]:
             name = getattr(function, "__qualname__", "").rpartition("<locals>")[2]
             yield f"{part.__name__} {name}", partial(function, *arguments[0], **arguments[1])
 
+
+# Of kinds that check their fields, those that no call and no golden row has.
+KINDS: tuple[Any, ...] = (
+    BinomialMean(1000),
+    BoundedDifferences(1000, 0.3),
+    MarkovMean(1000, 0.5),
+    GraphMean(1000, 4),
+    ClusteredRows(900, 2700),
+    ClusteredUnits(40),
+    ClusteredDifferences(90, 0.3),
+    TwoSampleU(50, 60),
+    UnboundedUnits(900, 2700.0, 5.0, 1.3, 0.2),
+    GroupOfRows(900, 0.3, 1.3, 0.2, 2, -3.0),
+    Windowed(UnboundedMean(1000, 1.3), 1000, -20.0),
+    Family((Pattern((5, 3, 3), 2, 2),), 2, (Segment(3, ordered=True),), Fraction(1, 5)),
+)
 
 MIDDLE = Interval(0.2, 0.4)
 

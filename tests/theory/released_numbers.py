@@ -29,14 +29,14 @@ import numpy as np
 
 from holdfast.errors import HoldfastError
 from holdfast.theory.base.theorem import registry
-from tests.theory.released_cases import more_calls
+from tests.theory.released_cases import KINDS, more_calls
 from tests.theory.rows import Golden
 from tests.theory.tables import GOLDEN
 
 RECORD = Path(__file__).with_name("released_numbers.json")
 DIGITS = 12
 WITHIN = 1e-10  # libraries of other machines differ in the last places
-EACH, REFUSED = 12, 4  # points of a theorem beside its golden rows
+EACH, REFUSED = 12, 40  # points of a theorem beside its golden rows
 MORE, LONG = "more", 16
 SLOW = 0.03  # seconds, after which a point is left out
 REWRITE = (
@@ -118,13 +118,36 @@ def elsewhere(name: str, value: Any) -> Iterator[Any]:
         case bool():
             yield not value
         case int():
-            yield from (0, 1, 2, 3, value - 1, value + 1, 2 * value + 1, 10 * value, 20_000)
+            yield from (0, 1, 2, 3, value - 1, value + 1, 2 * value + 1, 10 * value, 20_000, -1)
         case Fraction():
             yield from (value / 3, 2 * value, Fraction(0), Fraction(1))
         case float() if name.startswith("log_") or value < 0:
-            yield from (-0.1, -0.7, -3.0, -12.0, -60.0, -600.0, value / 2, 0.0, -math.inf)
+            yield from (
+                -0.1,
+                -0.7,
+                -3.0,
+                -12.0,
+                -60.0,
+                -600.0,
+                value / 2,
+                0.0,
+                -math.inf,
+                0.5,
+                math.nan,
+            )
         case float():
-            yield from (0.0, 1e-12, value / 3, 2.5 * value, 1 - value, 1.0, 1 - 1e-12, 40.0)
+            yield from (
+                0.0,
+                1e-12,
+                value / 3,
+                2.5 * value,
+                1 - value,
+                1.0,
+                1 - 1e-12,
+                40.0,
+                -value,
+                math.nan,
+            )
         case list() | tuple() if value and not hasattr(value, "_fields"):
             kind = type(value)
             yield kind(value[::-1])
@@ -167,10 +190,37 @@ def points() -> dict[str, dict[str, tuple[Call, Call]]]:
         for name, inputs in named.items():
             near = {argument: _near(value) for argument, value in inputs.items()}
             own[name] = partial(_said, row, inputs), partial(_said, row, near)
-    for name, call in more_calls():
+    for name, call in (*_made_otherwise(), *more_calls()):
         own = found.setdefault(name, {})
         own[f"{MORE} {len(own)}"] = call, call
     return found
+
+
+def _made_otherwise() -> Iterator[tuple[str, Call]]:
+    """Every kind of value that checks its fields, with one of them put elsewhere."""
+    kinds: dict[type, Any] = {}
+    given = [list(row.inputs.values()) for row in GOLDEN]
+    for _, call in more_calls():
+        if isinstance(call, partial):
+            whose = getattr(call.func, "__self__", None)
+            given.append([whose, *call.args, *call.keywords.values()])
+            if isinstance(call.func, type):
+                with suppress(HoldfastError):
+                    given.append([call()])
+    for value in _parts_of([*given, *KINDS]):
+        kinds.setdefault(type(value), value)
+    for kind, value in kinds.items():
+        for field in _fields(value) if hasattr(kind, "__post_init__") else ():
+            for other in elsewhere(field, getattr(value, field)):
+                yield f"made {kind.__name__}", partial(_with, value, field, other)
+
+
+def _parts_of(value: Any) -> Iterator[Any]:
+    """All that a value is made of, itself first."""
+    yield value
+    parts = value if isinstance(value, list | tuple) else ()
+    for each in (*parts, *(getattr(value, name) for name in _fields(value))):
+        yield from _parts_of(each)
 
 
 def _said(row: Golden, inputs: Mapping[str, Any]) -> Any:

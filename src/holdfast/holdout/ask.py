@@ -293,7 +293,7 @@ def answers_to(
 
     def attempt() -> list[Answer]:
         begun = as_begun(desk, questions, guess) if guess.likely else guess
-        asked = [
+        current = [
             each
             if each.likely == begun.likely_at(place)
             else replace(
@@ -303,7 +303,7 @@ def answers_to(
             )
             for place, each in enumerate(requests)
         ]
-        return answered(desk, questions, asked, begun, tolerance, silent)
+        return answered(desk, questions, current, begun, tolerance, silent)
 
     try:
         return desk.retried(attempt)
@@ -480,5 +480,5 @@ def _joined(guesses: Sequence[Guess]) -> Guess:
     numbers = [number for each in guesses for number in each.numbers or ()]
     likely = tuple(each.likely_at(0) for each in guesses)
     first = guesses[0]
-    given = tuple(numbers) if numbers else None
-    return Guess(given, side=first.side, forecast=first.forecast, likely=likely)
+    guessed = tuple(numbers) if numbers else None
+    return Guess(guessed, side=first.side, forecast=first.forecast, likely=likely)

@@ -382,8 +382,10 @@ def _lines_behind(
     looks: set[int] = set()
     for place, question in enumerate(questions):
         claim = (guess.verb, guess.of(place), guess.side, tolerance)
-        told = [each.request for each in desk.transcript.told_of(question.text)]
-        repeated = claim in [(each.verb, each.guess, each.side, each.tolerance) for each in told]
+        requests = [each.request for each in desk.transcript.told_of(question.text)]
+        repeated = claim in [
+            (each.verb, each.guess, each.side, each.tolerance) for each in requests
+        ]
         implied = implied_claim(desk, question, guess, place, tolerance)
         if repeated or implied is None:
             return ()
@@ -466,7 +468,7 @@ def _price_of(
     expected = rehearsal(surprised=False)
     confirmed = expected.run()
     before = desk.transcript.committed
-    least, after, part, counted = _least(desk, confirmed)
+    least, after, part, count = _least(desk, confirmed)
     surprised, most, worst = confirmed, least, Worst(after, after)
     if any(wish.claim is not None for batch in confirmed for wish in batch):  # may be refuted
         surprised = rehearsal(surprised=True).run()
@@ -475,7 +477,7 @@ def _price_of(
     budget = _left_for(desk, questions, tolerance, vector)
     remaining = {each: budget.on(account).questions_left for each, account in accounts.items()}
     in_all = min(remaining[id(each)] for each in worst.accounts) if math.isfinite(most) else 0
-    new = counted + sum(map(len, surprised)) - sum(map(len, confirmed))
+    new = count + sum(map(len, surprised)) - sum(map(len, confirmed))
     left_after = (remaining[id(after)], in_all)
     looks = frozenset(expected.looks)
     return _Price(least, most, new, remaining[id(before)], left_after, part, looks)
@@ -488,7 +490,7 @@ def _least(desk: Desk, batches: Sequence[Sequence[Wish]]) -> tuple[float, Accoun
     many questions they are.
     """
     account, nats, part = desk.transcript.committed, 0.0, 0.0
-    covered = counted = 0
+    covered = count = 0
     for wishes in batches:
         try:
             mechanism, offers = desk.offers(wishes, account)
@@ -504,8 +506,8 @@ def _least(desk: Desk, batches: Sequence[Sequence[Wish]]) -> tuple[float, Accoun
             account = mechanism.advance(account, offers, releases)
         nats, part = nats + sum(charges), offers[-1].tolerance or 0.0
         covered += len(offers)
-        counted += sum(offer.counts for offer in offers)
-    return nats, account, part, counted
+        count += sum(offer.counts for offer in offers)
+    return nats, account, part, count
 
 
 def require_covered(

@@ -535,9 +535,9 @@ class Boarding:
         with self._desk.store.guard:
             return self._desk.refresh().attached.board
 
-    def declare(self, said: BoardTerms) -> BoardTerms:
+    def declare(self, terms: BoardTerms) -> BoardTerms:
         """Make the ledger a board's; refused where it is that of another one."""
-        new = replace(said, at=now())
+        new = replace(terms, at=now())
 
         def entry() -> list[Body]:
             return [] if self._desk.transcript.attached.board.terms is not None else [new.body()]

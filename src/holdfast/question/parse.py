@@ -147,11 +147,11 @@ def _require_likely_value(schema: Schema, op: Op, name: str, value: str) -> None
             f"pl.col({name!r}).str.to_datetime(), or open a CSV file with date_format='%d.%m.%Y', "
             "as its dates are written (--date-format)."
         )
-    known = schema.said.values.get(name, (value,))
-    if op in (Op.EQUAL, Op.UNEQUAL) and value not in known:
+    values = schema.said.values.get(name, (value,))
+    if op in (Op.EQUAL, Op.UNEQUAL) and value not in values:
         raise InvalidQuestion(
             f"{shortened(value)} is not among the declared values of {name}, "
-            f"{listed(map(str, known[:_MOST_LISTED]))}; write one of them, or {identifier(name)} "
+            f"{listed(map(str, values[:_MOST_LISTED]))}; write one of them, or {identifier(name)} "
             f"like {string(value)} for one that was not declared."
         )
     learnt = [each for each in schema.values.get(name, ()) if isinstance(each, str)]

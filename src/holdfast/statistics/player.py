@@ -89,8 +89,10 @@ def _guessed(
 
 def _alone(statistic: Statistic, guess: float | None) -> Play:
     """The play of a statistic that one symbol answers."""
-    (found,) = yield [Subquestion(statistic, None if guess is None else fraction(guess, statistic))]
-    return Joined(found.value, found.interval)
+    (estimate,) = yield [
+        Subquestion(statistic, None if guess is None else fraction(guess, statistic))
+    ]
+    return Joined(estimate.value, estimate.interval)
 
 
 def _followed_up(play: Play, whole_question: Callable[[], Bound | None]) -> Play:
