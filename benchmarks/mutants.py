@@ -38,7 +38,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = Path("src/holdfast")
 ROOMS = ("theory", "mechanisms", "statistics", "ledger", "data")
 RESULTS = ROOT / ".cache" / "mutants.json"
-PATIENCE, SLOWER = 15.0, 20.0  # processor seconds, and times what a test takes: then it hangs
+PATIENCE, SLOWER = 4.0, 20.0  # processor seconds, and times what a test takes: then it hangs
 HANGS = "does not end"
 _LOADED = ("numpy", "polars", "scipy.special", "scipy.stats", "hypothesis.strategies", "sqlite3")
 

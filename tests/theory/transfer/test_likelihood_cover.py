@@ -13,6 +13,7 @@ from scipy.optimize import brentq
 from scipy.special import betainc
 
 from holdfast.errors import InvalidArgument
+from holdfast.theory.transfer import likelihood_cover
 from holdfast.theory.transfer.likelihood_cover import (
     LatticePair,
     coarser,
@@ -196,6 +197,24 @@ def test_window_and_fold_account_for_what_is_outside(k: int) -> None:
     direct = LatticePair(pair.step, index, law, k * pair.at_zero, k * pair.at_infinity)
     for threshold in (0.7, 1.0, 1.2):
         assert folded.hockey_stick(threshold) >= direct.hockey_stick(threshold)
+
+
+def test_a_window_that_is_cut_loses_what_the_best_power_says(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Chernoff's bound at its last point, of the best of many powers on either side."""
+    monkeypatch.setattr(likelihood_cover, "_MOST_POINTS", 25)
+    pair, k = shift_cover(2, 0.05, 0.01, 0.6, 0.6), 3
+    ratios, powers = pair.step * pair.index, np.linspace(0.1, 60.0, 600)
+    far = 25 * pair.step
+
+    def loss(power: float, beyond: float) -> float:
+        return k * math.log(float((pair.mass * np.exp(power * ratios)).sum())) - beyond * far
+
+    least = min(loss(-p, p) for p in powers), min(loss(1 + p, p) for p in powers)
+    seen = window(pair, k, 0.05 * math.sqrt(10 * k), math.log(1e-9), math.log(1e-9))
+    assert (seen.first, seen.last) == (-25, 25)
+    assert seen.lost == pytest.approx(sum(map(math.exp, least)), rel=0.02)
 
 
 @given(rho=st.floats(0.0, 0.99), k=st.integers(1, 4))
