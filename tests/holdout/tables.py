@@ -5,8 +5,10 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import polars as pl
@@ -16,6 +18,7 @@ import holdfast
 from holdfast.data.histogram import Histogram
 from holdfast.data.sample import Moments, Sample
 from holdfast.holdout.holdout import Holdout
+from holdfast.ledger.store import Store
 from holdfast.mechanisms.noise import Noise
 from holdfast.question.expression import Expression
 from holdfast.question.row import RowValue
@@ -144,8 +147,24 @@ def untouchable() -> None:
 
 
 class Crash(BaseException):
-    """The process dies in the middle of a scan, as far as the ledger can tell."""
+    """The process dies, as far as the ledger can tell."""
 
 
 def crash() -> None:
     raise Crash
+
+
+def died_at_commit(
+    ledger: Path, data: pl.DataFrame, commit: int, work: Callable[[Holdout], object]
+) -> None:
+    """Let a process work with a ledger, which dies before its commit of this number."""
+    commits, append = count(), Store.append
+
+    def dying(self: Store, *written: Any) -> Any:
+        if next(commits) == commit:
+            raise Crash
+        return append(self, *written)
+
+    dies = patch.object(Store, "append", dying)
+    with dies, pytest.raises(Crash), holdfast.open(data, ledger=ledger) as holdout:
+        work(holdout)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -13,8 +12,7 @@ import pytest
 import holdfast
 from holdfast.errors import InvalidArgument
 from holdfast.ledger.audit import audit
-from holdfast.ledger.store import Store
-from tests.holdout.tables import copied
+from tests.holdout.tables import copied, died_at_commit
 from tests.ledger.forging import write
 from tests.ledger.reading import rows_of
 
@@ -129,29 +127,13 @@ def test_a_look_that_settles_no_claim_cannot_be_folded(
     assert "there is no claim that it settles" in "".join(map(str, audit(forged)))
 
 
-class _Dead(BaseException):
-    """The process is gone."""
-
-
 @pytest.mark.parametrize("commit", range(2))
 def test_a_process_that_dies_in_a_described_gate(
-    holdout: holdfast.Holdout, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, commit: int
+    holdout: holdfast.Holdout, tmp_path: Path, commit: int
 ) -> None:
     broken = copied(tmp_path / "trial.ledger", tmp_path / "broken")
     whole = holdout.gate(EFFECT, at_least=0)
-    commits, append = 0, Store.append
-
-    def dying(self: Store, *written: Any) -> Any:
-        nonlocal commits
-        if commits == commit:
-            raise _Dead
-        commits += 1
-        return append(self, *written)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Store, "append", dying)
-        with pytest.raises(_Dead), holdfast.open(TABLE, ledger=broken) as half:
-            half.gate(EFFECT, at_least=0)
+    died_at_commit(broken, TABLE, commit, lambda half: half.gate(EFFECT, at_least=0))
     with holdfast.open(TABLE, ledger=broken) as resumed:
         again = resumed.gate(EFFECT, at_least=0)
         assert (again.status, again.interval) == ("shown", whole.interval)

@@ -17,11 +17,10 @@ from holdfast.holdout.ask import CallTerms, Waiting, answered_together
 from holdfast.holdout.holdout import Holdout
 from holdfast.holdout.request import Guess
 from holdfast.ledger.audit import audit
-from holdfast.ledger.store import Store
 from holdfast.mechanisms.forecast_checks import FORECAST_CHECKS
 from holdfast.mechanisms.mechanism import ForecastGrounds
 from tests.holdout.candidates import entries
-from tests.holdout.tables import Crash, copied, crash, watch
+from tests.holdout.tables import Crash, copied, crash, died_at_commit, watch
 from tests.ledger.forging import Body, forged, numbers_forged
 from tests.ledger.reading import folded
 from tests.seam import CHECKPOINT_EVERY, desk_of
@@ -207,14 +206,8 @@ def test_a_forecast_that_pleases_is_found(holdout: Holdout, tmp_path: Path) -> N
 # Crashes and checkpoints --------------------------------------------------------------------------
 
 
-class _Dead(BaseException):
-    pass
-
-
 @pytest.mark.parametrize("commit", range(8))
-def test_a_process_that_dies_at_any_commit(
-    holdout: Holdout, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, commit: int
-) -> None:
+def test_a_process_that_dies_at_any_commit(holdout: Holdout, tmp_path: Path, commit: int) -> None:
     """Three checks, of which one is answered, take eight commits; before each of them it dies.
 
     What was entered stays: another number that is stated afterwards changes nothing.
@@ -222,19 +215,7 @@ def test_a_process_that_dies_at_any_commit(
     path = tmp_path / "t.ledger"
     broken = copied(path, tmp_path / "broken")
     played(holdout)
-    commits, append = 0, Store.append
-
-    def dying(self: Store, *written: Any) -> Any:
-        nonlocal commits
-        if commits == commit:
-            raise _Dead
-        commits += 1
-        return append(self, *written)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Store, "append", dying)
-        with pytest.raises(_Dead), holdfast.open(TABLE, ledger=broken) as half:
-            played(half)
+    died_at_commit(broken, TABLE, commit, played)
     left, whole = folded(broken), folded(path)
     known = len(left.answers) + (0 if left.pending is None else len(left.pending.asked))
     nats = [each.leaked for each in whole.answers if each.look is not None]

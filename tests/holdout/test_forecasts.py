@@ -14,9 +14,8 @@ import holdfast
 from holdfast.errors import InvalidArgument
 from holdfast.holdout.holdout import Holdout
 from holdfast.ledger.audit import audit
-from holdfast.ledger.store import Store
 from tests.holdout.candidates import EVEN, GAINS, ROWS, entries, scores
-from tests.holdout.tables import Crash, copied, crash, watch
+from tests.holdout.tables import Crash, copied, crash, died_at_commit, watch
 from tests.ledger.forging import Body, forged, numbers_forged
 from tests.ledger.reading import folded
 from tests.seam import CHECKPOINT_EVERY
@@ -158,32 +157,14 @@ def test_a_forecast_that_pleases_is_found(holdout: Holdout, tmp_path: Path) -> N
 # Crashes and checkpoints --------------------------------------------------------------------------
 
 
-class _Dead(BaseException):
-    pass
-
-
 @pytest.mark.parametrize("commit", [0, 1, 2, 3])
-def test_a_process_that_dies_at_any_commit(
-    holdout: Holdout, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, commit: int
-) -> None:
+def test_a_process_that_dies_at_any_commit(holdout: Holdout, tmp_path: Path, commit: int) -> None:
     """Two gates take four commits; before each of them the process dies."""
     path = tmp_path / "t.ledger"
     broken = copied(path, tmp_path / "broken")
     played(holdout)
-    commits, append = 0, Store.append
-
-    def dying(self: Store, *written: Any) -> Any:
-        nonlocal commits
-        if commits == commit:
-            raise _Dead
-        commits += 1
-        return append(self, *written)
-
     table = pl.DataFrame({"item": range(ROWS)})
-    with monkeypatch.context() as patch:
-        patch.setattr(Store, "append", dying)
-        with pytest.raises(_Dead), holdfast.open(table, ledger=broken) as half:
-            played(half)
+    died_at_commit(broken, table, commit, played)
     left, whole = folded(broken), folded(path)
     known = len(left.answers) + (0 if left.pending is None else len(left.pending.asked))
     nats = [each.leaked for each in whole.answers if each.look is not None]

@@ -14,7 +14,6 @@ import pytest
 import holdfast
 from holdfast.holdout.holdout import Holdout
 from holdfast.ledger.audit import audit
-from holdfast.ledger.store import Store
 from holdfast.mechanisms import graded_gates
 from holdfast.mechanisms.claims import more_than
 from holdfast.mechanisms.forecast_gates import FORECAST_GATES
@@ -29,7 +28,7 @@ from holdfast.statistics.mean import Mean
 from holdfast.theory.leakage.claim_levels import GRADES
 from holdfast.theory.leakage.nats import surprise_log_charge
 from tests.holdout.candidates import EVEN, GAINS, ROWS, entries, scores
-from tests.holdout.tables import copied
+from tests.holdout.tables import copied, died_at_commit
 from tests.ledger.forging import numbers_forged
 from tests.ledger.reading import folded
 
@@ -188,38 +187,23 @@ def test_no_number_of_a_grade_can_be_another(holdout: Holdout, tmp_path: Path) -
     assert numbers_forged(copied(tmp_path / "t.ledger", tmp_path / "forged")) >= 30
 
 
-class _Dead(BaseException):
-    """The process is gone."""
-
-
 @pytest.mark.parametrize("forecast", [{}, {"expect": 0.5, "dev": (40, 10, 1_000)}])
 @pytest.mark.parametrize("commit", range(2))
 def test_a_process_that_dies_at_any_commit(
     holdout: Holdout,
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
     commit: int,
     forecast: dict[str, Any],
 ) -> None:
     broken = copied(tmp_path / "t.ledger", tmp_path / "broken")
-    whole = holdout.gate(GAINS, at_least=0, grades=True, **forecast)
-    commits, append = 0, Store.append
 
-    def dying(self: Store, *written: Any) -> Any:
-        nonlocal commits
-        if commits == commit:
-            raise _Dead
-        commits += 1
-        return append(self, *written)
+    def graded(ledger: Holdout) -> holdfast.Answer:
+        return ledger.gate(GAINS, at_least=0, grades=True, **forecast)
 
-    table = pl.DataFrame({"item": range(ROWS)})
-    with monkeypatch.context() as patch:
-        patch.setattr(Store, "append", dying)
-        with pytest.raises(_Dead), holdfast.open(table, ledger=broken) as half:
-            half.gate(GAINS, at_least=0, grades=True, **forecast)
+    whole, table = graded(holdout), pl.DataFrame({"item": range(ROWS)})
+    died_at_commit(broken, table, commit, graded)
     assert folded(broken).committed.nats >= (0.0 if commit == 0 else whole.cost * (1 - 1e-12))
     with holdfast.open(table, ledger=broken) as resumed:
-        again = resumed.gate(GAINS, at_least=0, grades=True, **forecast)
-        assert again.adjusted == whole.adjusted
+        assert graded(resumed).adjusted == whole.adjusted
     assert folded(broken).account == folded(tmp_path / "t.ledger").account
     assert all(finding.fine for finding in audit(broken))

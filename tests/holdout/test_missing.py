@@ -20,7 +20,9 @@ from scipy.stats import binom
 import holdfast
 from holdfast.data.polars import PolarsSample
 from holdfast.errors import BudgetExhausted, InvalidArgument, InvalidQuestion
+from holdfast.holdout.ask import CallTerms, Waiting
 from holdfast.holdout.holdout import Holdout
+from holdfast.holdout.request import Guess
 from holdfast.ledger.audit import audit
 from tests.statistics.asking import ground_on, told
 
@@ -254,6 +256,32 @@ def test_rows_that_are_not_alike_have_what_groups_have(tmp_path: Path, said: Any
             assert answer.interval.low < plain < answer.interval.high
 
 
+HALF = pl.DataFrame(  # what is missing is what is low: the covariance of the others is 2
+    {"age": [None, 40.0, None, 60.0] * 5_000, "z": [0.0, 0.6, 0.1, 1.0] * 5_000}
+).with_columns(unit=pl.int_range(20_000) // 4)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"sampling": holdfast.clustered("unit", largest=4)},
+        {"sampling": holdfast.m_dependent(3)},
+        {"design": ["age"], "described": "off", "tolerance": 0.05, "questions": 20},
+    ],
+    ids=["units", "m-dependent", "public"],
+)
+def test_two_values_are_compared_in_the_rows_that_have_both(
+    tmp_path: Path, said: dict[str, Any]
+) -> None:
+    with opened(tmp_path, HALF.cast({"age": pl.Int64}), **said) as found:
+        low, high = found.ask("covariance(age, z)").interval
+        assert low < 2.0 < high
+        low, high = found.ask("avg(z)").interval  # and that of all rows is another question
+        assert low < 0.425 < high
+    findings = audit(tmp_path / "missing.ledger")
+    assert all(each.fine for each in findings), findings
+
+
 # On the ledger ---------------------------------------------------------------------------------
 
 
@@ -467,6 +495,23 @@ def test_a_check_that_the_ledger_refuses_is_answered_by_its_text(tmp_path: Path)
             assert claim.details.startswith("question ")
             assert f"{rows:,} of {ROWS:,} rows, {AGE.null_count():,} missing" in str(claim)
     assert all(finding.fine for finding in audit(tmp_path / "missing.ledger"))
+
+
+def test_so_is_one_of_several_who_wait_and_a_call_that_is_made_again(tmp_path: Path) -> None:
+    with opened(tmp_path) as holdout:
+        for place in range(12):
+            holdout.ask(f"avg(z > 0.{place + 10})")
+        guess = Guess((0.5,))
+        texts = ["avg(age > 50)", "avg(age > 40)"]
+        calls = [Waiting(text, guess, CallTerms(request_key=text)) for text in texts]
+        for text, first in zip(texts, holdout.answer_together(calls), strict=True):
+            assert isinstance(first, holdfast.Answer)
+            assert first.bits is not None
+            again = holdout.check(text, guess=0.5, request_key=text)
+            assert (again.number, again.interval) == (first.number, first.interval)
+        with pytest.raises(InvalidArgument, match="the key was used to ask"):
+            holdout.check("avg(age > 30)", guess=0.5, request_key=texts[0])
+        assert len(holdout.ledger) == 12 + len(texts)
 
 
 def contains(answer: Any, truth: float) -> bool:

@@ -49,9 +49,29 @@ def test_of_next_to_no_difference_no_number_is_named(tmp_path: Path) -> None:
     assert asked(frame, tmp_path / "none.ledger").endswith("cannot tell yet")
 
 
-def test_training_rows_could_forecast_what_is_open(tmp_path: Path) -> None:
+ADVICE = "the training rows could forecast this"
+
+
+def test_training_rows_could_forecast_an_open_difference_of_the_same_rows(tmp_path: Path) -> None:
+    rng = np.random.default_rng(5)
+    frame, other = (pl.DataFrame({name: rng.random(1_000) for name in "ab"}) for _ in range(2))
+    gap = "difference(avg(a > 0.5), avg(b > 0.5))"
+    with holdfast.open(frame, ledger=tmp_path / "t.ledger", train=other) as holdout:
+        line = str(holdout.ask(gap))
+        gated = holdout.gate(gap, at_least=0.0, dev=(250, 240, 1_000))
+        checked = holdout.check(gap, guess=0.0, expect="training")
+    assert line.endswith(f' · {ADVICE}: gate it (dev=) or check it (expect="training")')
+    assert gated.forecast is not None
+    assert checked.forecast is not None
+    with holdfast.open(frame, ledger=tmp_path / "less.ledger", train=other.drop("b")) as holdout:
+        assert ADVICE not in str(holdout.ask(gap))
+
+
+def test_of_two_groups_the_text_answers_whatever_is_forecast(tmp_path: Path) -> None:
     facts: dict[str, Any] = {"schema": {"group": {"values": ["a", "b"]}}, "planned": [GAP]}
     frame, other = drawn(1_000, 0.04, seed=3), drawn(1_000, 0.04, seed=4)
     with holdfast.open(frame, ledger=tmp_path / "t.ledger", train=other, **facts) as holdout:
         line = str(holdout.ask(GAP))
-    assert line.endswith(" · the training rows could forecast this: gate it (expect=)")
+        assert holdout.gate(GAP, at_least=0.0, dev=(1, 0, 2)).forecast is None
+    assert "cannot tell" in line
+    assert ADVICE not in line

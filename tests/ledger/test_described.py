@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from holdfast.data.polars import PolarsSample
@@ -52,6 +53,17 @@ def honest(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 def test_an_honest_ledger_passes_with_its_rows_and_without(honest: Path) -> None:
     assert faults(honest) == []
     assert faults(honest, sample=lambda: PolarsSample(table())) == []
+
+
+@pytest.mark.parametrize("question", ["std(x)", "balanced_accuracy(x > 20, late)"])
+def test_an_ask_by_parts_of_which_one_was_described_passes(question: str, tmp_path: Path) -> None:
+    rows = pl.concat([table(seed=seed) for seed in range(20)])
+    with opened(tmp_path, rows, schema=SCHEMA, tolerance=0.2, described="exact") as holdout:
+        first = [holdout.ask(part).recorded for part in ("avg(x)", "avg(late)")]
+        answer = holdout.ask(question, tolerance=0.2).recorded
+        assert {each.look for each in first} & {*answer.parts}
+        assert answer.bits is None
+    assert faults(tmp_path / "t.ledger") == []
 
 
 def test_no_number_of_a_described_offer_can_be_another(honest: Path, tmp_path: Path) -> None:

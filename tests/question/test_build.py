@@ -11,7 +11,7 @@ from hypothesis import given, settings, strategies as st
 
 from holdfast.errors import InvalidQuestion
 from holdfast.question import Schema, build, parse_row
-from holdfast.question.bounds import may_be_nan, range_of, unbounded_columns
+from holdfast.question.bounds import range_of, unbounded_columns
 from holdfast.question.expression import (
     MAX_SIZE,
     Column,
@@ -24,6 +24,7 @@ from holdfast.question.expression import (
     subtrees,
     text_of,
 )
+from holdfast.question.writing import may_be_nan
 from tests.question.interpreter import COLUMNS, conditions, evaluate, numbers, rows
 
 X = Column("x", ColumnType.FLOAT)

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
 import pytest
 
 import holdfast
+from holdfast.data.design import ANY_GROUP
 from holdfast.errors import InvalidArgument, InvalidQuestion, NotBounded
 from holdfast.statistics.bind import bind, read_question, recorded_statistic
 from holdfast.statistics.call import histogram
+from holdfast.statistics.derived import described_parts, is_derived
 from holdfast.statistics.entry import Table, TableCall
 from holdfast.statistics.labelled import labelled
 from holdfast.statistics.mean import GroupMean, Mean
 from holdfast.statistics.whole import TableFunction, statistic
-from tests.statistics.zoo import CASES, COMPLETE, QUANTILES, parts_of, public, table
+from tests.statistics.zoo import CASES, COMPLETE, QUANTILES, SCHEMA, parts_of, public, table
 
 FRAME = table(200)
 PUBLIC = public(FRAME, schema=COMPLETE)
@@ -47,6 +50,29 @@ def test_every_part_can_be_measured_again_from_the_text_in_a_ledger(
         assert (again.low, again.high, again.row) == (part.low, part.high, part.row)
         assert type(again) is type(part)
         assert again.rows(200) == part.rows(200)
+
+
+SOME_Y = replace(COMPLETE, never_null={"y": False})  # every row has a z, and not every one a y
+ANY_GROUPS = [Table(schema, ANY_GROUP) for schema in (COMPLETE, SCHEMA, SOME_Y)]
+
+
+def require_rows_in_texts(question: str, at: Table) -> None:
+    bound = bind(question, at)
+    for part in described_parts(bound) if is_derived(bound) else ():
+        again = bind(part.text, at)
+        assert getattr(again, "inside", None) == getattr(part, "inside", None), part.text
+
+
+@pytest.mark.parametrize("at", ANY_GROUPS, ids=["complete", "with missing", "some y"])
+@pytest.mark.parametrize("question", [*EVERY, "correlation(y, z)", "slope(z, y)"])
+def test_the_text_of_a_part_says_of_which_rows_it_is(question: str, at: Table) -> None:
+    """Else what is of the rows with another value, too, is answered for all, or taken for that."""
+    require_rows_in_texts(question, at)
+
+
+def test_so_it_does_where_the_rows_with_a_value_are_public() -> None:
+    for question in ("covariance(y, z)", "correlation(y, z)", "slope(z, y)"):
+        require_rows_in_texts(question, public(FRAME, ["y"], schema=SOME_Y))
 
 
 # Spellings whose normal form was once another text than that of its own reading.

@@ -7,6 +7,7 @@ audit failed, or the ledger was tampered with, 5 not shown or cannot tell, 6 wor
 
 from __future__ import annotations
 
+import atexit
 import gc
 import importlib
 import json
@@ -108,6 +109,7 @@ def _command_of(words: Sequence[str]) -> str:
 def main() -> None:
     """Run the command line; errors become one sentence and an exit code."""
     gc.set_threshold(_GARBAGE)
+    atexit.register(gc.freeze)  # what ends with the process is not searched before that
     try:
         sys.exit(_run(_app_for(sys.argv[1:])))
     except HoldfastError as error:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from holdfast import require
-from holdfast.cli.commands import Json, app, read_number, secret_file, show_json
+from holdfast.cli.commands import Json, app, read_number, secret_file, show_json, waiting
 from holdfast.cli.ledgers import (
     LedgerAddress,
     Name,
@@ -22,7 +22,12 @@ from holdfast.cli.ledgers import (
 )
 from holdfast.cli.parameters import with_options
 from holdfast.errors import ImplausibleScale, InvalidArgument, SecondLedger
-from holdfast.holdout.options import DeclareOptions, PromiseOptions, TableFormOptions
+from holdfast.holdout.options import (
+    CorrectionOptions,
+    DeclareOptions,
+    PromiseOptions,
+    TableFormOptions,
+)
 
 if TYPE_CHECKING:
     import polars as pl
@@ -305,21 +310,9 @@ def init(
 
 
 @app.command(epilog="Example: holdfast declare flights2 --segment late --share 0.1 --dry-run")
-@with_options(PromiseOptions, only=("schema", "outcomes", "segments", "planned"))
+@with_options(CorrectionOptions)
 def declare(
     name: Name,
-    share: Annotated[
-        str | None,
-        typer.Option(
-            metavar="X",
-            help="The part of what is left of the failure probability that it takes: 0.1. "
-            "Outcomes, segments and planned questions need one.",
-        ),
-    ] = None,
-    why: Annotated[str | None, typer.Option(metavar="TEXT", help="Kept in the ledger.")] = None,
-    asked_by: Annotated[
-        str | None, typer.Option(metavar="WHO", help="Who declares it; kept in the ledger.")
-    ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only say the price; nothing is declared.")
     ] = False,
@@ -331,10 +324,8 @@ def declare(
     Anew until something is asked, then by additions: ranges and values are added at no price,
     and what makes questions shorter takes a share.
     """
-    more: dict[str, Any] = {"share": read_number("share", share), "why": why, "asked_by": asked_by}
-    stated = {**declared, **{option: each for option, each in more.items() if each is not None}}
     holdout = resumed(name)
-    cost = holdout.declare_cost(**stated) if dry_run else holdout.declare(**stated)
+    cost = holdout.declare_cost(**declared) if dry_run else holdout.declare(**declared)
     if as_json:
         show_json(cost.to_dict())
         return
@@ -362,7 +353,8 @@ def protected(ledger: str | Path, data: Any, **declared: Any) -> Holdout:
             f"--split puts rows aside in {str(aside)!r}, and something is there already; move it, "
             "or choose another --name."
         )
-    holdout = open_holdout(data, ledger=ledger, **declared)
+    with waiting("reading the table"):
+        holdout = open_holdout(data, ledger=ledger, **declared)
     if "split" in declared and holdout.train is not None:
         holdout.train.write_parquet(aside)
     return holdout

@@ -7,14 +7,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from holdfast import require
-from holdfast.cli.commands import read_number, show_json
+from holdfast.cli.commands import show_json
 from holdfast.cli.ledgers import SCORE_SUFFIXES
 from holdfast.errors import InvalidArgument
+from holdfast.holdout.options import VerbOption, fields_of
 from holdfast.wording import plural
 
 if TYPE_CHECKING:
@@ -39,23 +40,72 @@ _COMPARED = (
 
 @dataclass(frozen=True, slots=True)
 class FileOfScores:
-    """What the command line says of a file of scores, as text."""
+    """A file of scores, with what the command line says of it."""
 
     file: str
-    called: str | None = None
-    digest: str | None = None
-    against: str | None = None
-    min_gain: str | None = None
-    no_worse_than: str | None = None
-    score: str | None = None
-    filter: str | None = None
-    format: str | None = None
-    epochs: str | None = None
-    missing: str = "refuse"
-    partial: bool = False
-    first: bool = False
-    promote_if_shown: bool = False
-    errors: str | None = None
+    against: Annotated[
+        str | None,
+        VerbOption("Of a file: compare with this one, not the incumbent.", "NAME"),
+    ] = None
+    min_gain: Annotated[
+        float | None,
+        VerbOption("Of a file: show that it is better by more than this.", "X"),
+    ] = None
+    no_worse_than: Annotated[
+        float | None,
+        VerbOption(
+            "Of a file: show that it is not worse by this much. Ask for better first: once this is "
+            "shown, better needs more (--dry-run says how much).",
+            "X",
+        ),
+    ] = None
+    called: Annotated[
+        str | None,
+        VerbOption("Of a file: what to call it (default: its run).", "NAME", flag="--as"),
+    ] = None
+    digest: Annotated[str | None, VerbOption("Of a file: of what made the scores.", "D")] = None
+    score: Annotated[
+        str | None, VerbOption("Of a file with several scorers: this one.", "NAME")
+    ] = None
+    filter: Annotated[
+        str | None, VerbOption("Of a file with several filters or prompts: this one.", "NAME")
+    ] = None
+    format: Annotated[
+        str | None, VerbOption("Of a file: its format, if it is not found.", "NAME")
+    ] = None
+    epochs: Annotated[int | None, VerbOption("Of a file: tries of each item, averaged.", "N")] = (
+        None
+    )
+    missing: Annotated[
+        str,
+        VerbOption("Of a file: items without a score: refuse (the default), or wrong.", "HOW"),
+    ] = "refuse"
+    partial: Annotated[
+        bool, VerbOption("Of a file: take what there is of a run that broke off.")
+    ] = False
+    first: Annotated[bool, VerbOption("Of a file: make it the incumbent; compare nothing.")] = False
+    errors: Annotated[
+        str | None,
+        VerbOption(
+            "Of the first file: its scores are errors, predictions minus labels, by item; compare "
+            "their mean square (mse) or size (mae), each capped as those of --dev FILE say.",
+            "LOSS",
+        ),
+    ] = None
+    promote_if_shown: Annotated[
+        bool, VerbOption("Of a file: if it is shown, it is the incumbent from now on.")
+    ] = False
+    json_file: Annotated[
+        str | None, VerbOption("Of a file: write the verdict there as JSON.", "FILE")
+    ] = None
+    summary: Annotated[
+        str | None, VerbOption("Of a file: add the verdict there as a Markdown table.", "FILE")
+    ] = None
+
+    @classmethod
+    def of(cls, file: str, options: dict[str, Any]) -> FileOfScores:
+        """What the options of a command say of a file, which is taken out of them."""
+        return cls(file, **{name: options.pop(name) for name in fields_of(cls) if name in options})
 
     @property
     def is_file(self) -> bool:
@@ -65,9 +115,9 @@ class FileOfScores:
         except (OSError, ValueError):  # too long for a name, say
             return False
 
-    def require_nothing(self, *options: str | None) -> None:
+    def require_nothing(self) -> None:
         """Refuse what is said of a file, where there is none."""
-        if self != FileOfScores(self.file) or any(options):
+        if self != FileOfScores(self.file):
             raise InvalidArgument(
                 f"there is no file {self.file[:100]!r}, and --against and others like it are for "
                 "files of scores; give one, or a question with --at-least."
@@ -91,7 +141,7 @@ class FileOfScores:
             self.score,
             self.filter,
             key=key,
-            epochs=read_number("epochs", self.epochs),  # type: ignore[arg-type]
+            epochs=self.epochs,
             bounds=bounds,
             partial=self.partial,
             missing=self.missing,
@@ -120,10 +170,7 @@ class FileOfScores:
     @property
     def margin(self) -> dict[str, Any]:
         """What is to be shown."""
-        return {
-            "min_gain": read_number("min_gain", self.min_gain) or 0.0,
-            "no_worse_than": read_number("no_worse_than", self.no_worse_than),
-        }
+        return {"min_gain": self.min_gain or 0.0, "no_worse_than": self.no_worse_than}
 
 
 def gate_scores(
@@ -135,16 +182,14 @@ def gate_scores(
     dry_run: bool,
     verbose: bool,
     as_json: bool,
-    json_file: str | None,
-    summary: str | None,
 ) -> bool:
     """Submit the scores of a file and compare them; whether the candidate is to be promoted."""
     from holdfast.evals.gate import EvalGate
 
     bounds = options.get("bounds")
     gate = EvalGate.over(holdout, source.scale or bounds or bool)
-    for option, file in (("json_file", json_file), ("summary", summary)):
-        _require_writable(option, file)
+    for option in ("json_file", "summary"):
+        _require_writable(option, getattr(source, option))
     margin, against = source.margin, None if source.first else gate.opponent(source.against)
     if source.promote_if_shown:
         _require_promotable(source, against, gate.incumbent, options.get("where"))
@@ -181,11 +226,11 @@ def gate_scores(
     is_promoted = source.promote_if_shown and verdict.promote
     if is_promoted:
         gate.promote_shown(verdict, asked_by=asked_by)
-    if json_file is not None:
+    if source.json_file is not None:
         text = json.dumps(verdict.to_dict(), indent=2, ensure_ascii=False)
-        Path(json_file).write_text(f"{text}\n", encoding="utf-8")
-    if summary is not None:
-        with Path(summary).open("a", encoding="utf-8") as page:
+        Path(source.json_file).write_text(f"{text}\n", encoding="utf-8")
+    if source.summary is not None:
+        with Path(source.summary).open("a", encoding="utf-8") as page:
             page.write(verdict.to_markdown())
     if as_json:
         show_json(verdict.to_dict())

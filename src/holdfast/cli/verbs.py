@@ -20,6 +20,7 @@ from holdfast.cli.elsewhere import (
 )
 from holdfast.cli.ledgers import Data, Name, TableName, opened, resumed
 from holdfast.cli.parameters import typer_option, with_options
+from holdfast.cli.scored import FileOfScores, gate_scores
 from holdfast.errors import InvalidArgument
 from holdfast.holdout.options import (
     AcceptOption,
@@ -34,7 +35,10 @@ from holdfast.holdout.options import (
 from holdfast.statistics import call
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from holdfast.holdout.answer import Answer
+    from holdfast.holdout.ending import LastLookCost, RevealCost
     from holdfast.holdout.groups import Distribution, Groups
     from holdfast.ledger.entries import Judgement
 
@@ -152,7 +156,7 @@ def check(
     epilog='Example: holdfast gate reviews "difference(v7 = label, v6 = label)" --at-least 0',
 )
 @anywhere
-@with_options(GateOptions)
+@with_options(GateOptions, FileOfScores)
 def gate(
     name: Name,
     question: Annotated[
@@ -164,75 +168,6 @@ def gate(
             "or JSONL.",
         ),
     ],
-    against: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Of a file: compare with this one, not the incumbent."),
-    ] = None,
-    min_gain: Annotated[
-        str | None,
-        typer.Option(metavar="X", help="Of a file: show that it is better by more than this."),
-    ] = None,
-    no_worse_than: Annotated[
-        str | None,
-        typer.Option(
-            metavar="X",
-            help="Of a file: show that it is not worse by this much. Ask for better first: once "
-            "this is shown, better needs more (--dry-run says how much).",
-        ),
-    ] = None,
-    called: Annotated[
-        str | None,
-        typer.Option("--as", metavar="NAME", help="Of a file: what to call it (default: its run)."),
-    ] = None,
-    digest: Annotated[
-        str | None, typer.Option(metavar="D", help="Of a file: of what made the scores.")
-    ] = None,
-    score: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Of a file with several scorers: this one.")
-    ] = None,
-    filter: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Of a file with several filters or prompts: this one."),
-    ] = None,
-    format: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Of a file: its format, if it is not found.")
-    ] = None,
-    epochs: Annotated[
-        str | None, typer.Option(metavar="N", help="Of a file: tries of each item, averaged.")
-    ] = None,
-    missing: Annotated[
-        str,
-        typer.Option(metavar="HOW", help="Of a file: items without a score: refuse, or wrong."),
-    ] = "refuse",
-    partial: Annotated[
-        bool,
-        typer.Option("--partial", help="Of a file: take what there is of a run that broke off."),
-    ] = False,
-    first: Annotated[
-        bool, typer.Option("--first", help="Of a file: make it the incumbent; compare nothing.")
-    ] = False,
-    errors: Annotated[
-        str | None,
-        typer.Option(
-            metavar="LOSS",
-            help="Of the first file: its scores are errors, predictions minus labels, by item; "
-            "compare their mean square (mse) or size (mae), each capped as those of --dev FILE "
-            "say.",
-        ),
-    ] = None,
-    promote_if_shown: Annotated[
-        bool,
-        typer.Option(
-            "--promote-if-shown", help="Of a file: if it is shown, it is the incumbent from now on."
-        ),
-    ] = False,
-    json_file: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Of a file: write the verdict there as JSON.")
-    ] = None,
-    summary: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="Of a file: add the verdict there as a Markdown table."),
-    ] = None,
     dry_run: _DryRun = False,
     data: Data = None,
     table: TableName = None,
@@ -245,26 +180,8 @@ def gate(
     Exit code 0 if it is shown, 5 if it is not, 3 if it is refused. A file of scores is submitted,
     and compared item by item with the incumbent or with another submission.
     """
-    from holdfast.cli.scored import FileOfScores, gate_scores
-
     sides = [options.get("at_least"), options.get("at_most")]
-    scores = FileOfScores(
-        question,
-        called,
-        digest,
-        against,
-        min_gain,
-        no_worse_than,
-        score,
-        filter,
-        format,
-        epochs,
-        missing,
-        partial=partial,
-        first=first,
-        promote_if_shown=promote_if_shown,
-        errors=errors,
-    )
+    scores = FileOfScores.of(question, options)
     if scores.is_file:
         if sides != [None, None]:
             raise InvalidArgument(
@@ -283,13 +200,11 @@ def gate(
             dry_run=dry_run,
             verbose=verbose,
             as_json=as_json,
-            json_file=json_file,
-            summary=summary,
         )
         if not is_shown:
             raise typer.Exit(NOT_SHOWN)
         return
-    scores.require_nothing(json_file, summary)
+    scores.require_nothing()
     scores.require_question()
     worded = _worded(question, None, options)
     if sides.count(None) != 1:
@@ -372,6 +287,10 @@ def _end_as_judged(reply: Answer | Groups | Distribution) -> None:
         raise typer.Exit(_JUDGED[reply.verdict])
 
 
+_Why = Annotated[str | None, typer_option("why", fields_of(AskOptions)["why"][1])]
+_DryLook = Annotated[
+    bool, typer.Option("--dry-run", help="Say what it would show and end; ask nothing.")
+]
 _ENDS = "a last look ends asks, checks and gates for everybody, so that no service takes it."
 
 
@@ -382,12 +301,8 @@ def final(
     questions: Annotated[
         list[str], typer.Argument(metavar="QUESTION...", help="Statistics, chosen together.")
     ],
-    why: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="Why you ask; kept in the ledger.")
-    ] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what it would show and end; ask nothing.")
-    ] = False,
+    why: _Why = None,
+    dry_run: _DryLook = False,
     data: Data = None,
     table: TableName = None,
     verbose: Verbose = False,
@@ -399,20 +314,13 @@ def final(
     """
     require_at_the_rows(_ENDS)
     if dry_run:
-        cost = resumed(name).end.final_cost(questions)
-        if as_json:
-            show_json(cost.to_dict())
-            return
-        typer.echo(f"{cost}\n\nNext: the same without --dry-run, to look.")
+        _show_cost_of_end(resumed(name).end.final_cost(questions), as_json)
         return
     answers = opened(name, data, table).end.final(questions, why=why)
     if as_json:
         show_json([answer.to_dict() for answer in answers])
-        return
-    for answer in answers:
-        typer.echo(f"{answer.name}\n  {answer}")
-        _show_details(answer, verbose)
-    typer.echo(f"\nNext: holdfast audit {quote(name)}")
+    else:
+        _show_last(name, answers, verbose)
 
 
 @app.command(epilog='Example: holdfast reveal study "avg(arr_delay > 15)" --dry-run')
@@ -422,12 +330,8 @@ def reveal(
     statistic: Annotated[
         str, typer.Argument(metavar="STATISTIC", help="One statistic, such as a mean.")
     ],
-    why: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="Why you ask; kept in the ledger.")
-    ] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what it would show and end; ask nothing.")
-    ] = False,
+    why: _Why = None,
+    dry_run: _DryLook = False,
     data: Data = None,
     table: TableName = None,
     verbose: Verbose = False,
@@ -440,16 +344,24 @@ def reveal(
     """
     require_at_the_rows(_ENDS)
     if dry_run:
-        cost = resumed(name).end.reveal_cost(statistic)
-        if as_json:
-            show_json(cost.to_dict())
-            return
-        typer.echo(f"{cost}\n\nNext: the same without --dry-run, to look.")
+        _show_cost_of_end(resumed(name).end.reveal_cost(statistic), as_json)
         return
     answer = opened(name, data, table).end.reveal(statistic, why=why)
     if as_json:
         show_json(answer.to_dict())
-        return
-    typer.echo(f"{answer.name}\n  {answer}")
-    _show_details(answer, verbose)
+    else:
+        _show_last(name, [answer], verbose)
+
+
+def _show_cost_of_end(cost: LastLookCost | RevealCost, as_json: bool) -> None:
+    if as_json:
+        show_json(cost.to_dict())
+    else:
+        typer.echo(f"{cost}\n\nNext: the same without --dry-run, to look.")
+
+
+def _show_last(name: str, answers: Sequence[Answer], verbose: bool) -> None:
+    for answer in answers:
+        typer.echo(f"{answer.name}\n  {answer}")
+        _show_details(answer, verbose)
     typer.echo(f"\nNext: holdfast audit {quote(name)}")

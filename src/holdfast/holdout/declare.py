@@ -17,9 +17,9 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Any, TypedDict, Unpack
+from typing import Any, Unpack
 
 from holdfast import require
 from holdfast.data.learning import (
@@ -34,7 +34,7 @@ from holdfast.data.sample import Sample
 from holdfast.errors import InvalidArgument
 from holdfast.holdout.batch import Body
 from holdfast.holdout.desk import Desk
-from holdfast.holdout.options import takes
+from holdfast.holdout.options import CorrectionOptions, takes
 from holdfast.holdout.search import require_late
 from holdfast.ledger.chain import now
 from holdfast.ledger.dictionaries import DECLARED, Dictionary, after_opening, stake_in
@@ -50,7 +50,6 @@ from holdfast.wording import plural
 
 __all__ = [
     "ADDED_LATER",
-    "CorrectionOptions",
     "DeclareCost",
     "Learnt",
     "cost_of_declaring",
@@ -64,18 +63,6 @@ _CHEAPER = (*_FAMILY, "favourites", "weights")  # what changes nothing but lengt
 ADDED_LATER = ("bounds", "values", *_CHEAPER)
 _MOST_BY_DEFAULT = 2 / 3
 _WORTH_IT = math.log(4.0)
-
-
-class CorrectionOptions(TypedDict, total=False):
-    """What is declared after a ledger was opened, as `open` takes it, and with which share."""
-
-    schema: Any
-    outcomes: Sequence[str] | None
-    segments: Sequence[str] | None
-    planned: Sequence[str] | None
-    share: float
-    why: str | None
-    asked_by: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,8 +123,8 @@ def cost_of_declaring(desk: Desk, **declared: Unpack[CorrectionOptions]) -> Decl
         return DeclareCost(0.0, None, (before, before))
     after = after_opening(account, proposed.stake, proposed.share)
     longer = (terms.log_beta_described - proposed.stake.log_level) / math.log(2.0)
-    left = (before, mechanism.questions_left(terms, after))
-    return DeclareCost(proposed.share, longer, left)
+    questions_left = (before, mechanism.questions_left(terms, after))
+    return DeclareCost(proposed.share, longer, questions_left)
 
 
 def _default_share(desk: Desk) -> float:
@@ -180,7 +167,8 @@ def _proposed(desk: Desk, declared: CorrectionOptions) -> Dictionary:
     _require_opened_with(before, wanted)
     if not transcript.is_unasked:
         _require_added(before, wanted)
-    share = declared.get("share", _default_share(desk))
+    named = declared.get("share")
+    share = _default_share(desk) if named is None else named
     share = require.between("share", share, 0.0, 1.0, open_high=True)
     opened, later = desk.opening.schema.to_dict(), wanted.to_dict()
     cheaper = [name for name in _CHEAPER if later.get(name, []) != before.to_dict().get(name, [])]
@@ -247,10 +235,10 @@ def _require_added(before: Schema, wanted: Schema) -> None:
                 "."
             )
     for name, values in before.values.items():
-        gone = [each for each in values if each not in wanted.values[name]]
-        if gone:
+        lost = [each for each in values if each not in wanted.values[name]]
+        if lost:
             raise InvalidArgument(
-                f"column {shortened(name)} has the value {gone[0]!r}, and questions were answered; "
+                f"column {shortened(name)} has the value {lost[0]!r}, and questions were answered; "
                 "values can be added and not taken away. Name all of them."
             )
 
@@ -307,9 +295,9 @@ def schema_learnt_from(
     return schema.with_family(*proposed_family(schema, {*public, *keys}))
 
 
-def proposed_family(known: Schema, public: Collection[str] = ()) -> tuple[list[str], list[str]]:
+def proposed_family(schema: Schema, public: Collection[str] = ()) -> tuple[list[str], list[str]]:
     """What could be measured, and what it could be cut by; nothing, where either is missing."""
-    places = {name: each for name, each in Columns(known).places.items() if name not in public}
+    places = {name: each for name, each in Columns(schema).places.items() if name not in public}
     flags = [name for name, place in places.items() if place.of is Class.FLAG]
     numbers = [
         name
@@ -337,12 +325,12 @@ class Learnt:
     @property
     def columns(self) -> dict[str, str]:
         """The columns of which something was learnt, and what, in words."""
-        said = self.schema.said
+        own = self.schema.said
         return {
             name: "; ".join(
                 fact.removesuffix(FROM_TRAINING)
                 for fact in self.schema.facts(name)
-                if fact not in said.facts(name)
+                if fact not in own.facts(name)
             )
             for name in self.schema.types
             if name in self.schema.learnt

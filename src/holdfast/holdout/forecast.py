@@ -265,7 +265,7 @@ def guess_of_likely_width(
     """
     if named.is_named or guess.side is not None:
         return guess
-    transcript = desk.refresh()
+    transcript = desk.transcript
     if transcript.checker is not CHECKS or not transcript.terms.promises:
         return guess
     if guess.rows is not None and len(questions) > 1:

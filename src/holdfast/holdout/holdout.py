@@ -16,7 +16,7 @@ from holdfast.holdout.attach import Bringing, attach_column, differing, promote_
 from holdfast.holdout.budget import Budget
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.forecast import DevFiles
-from holdfast.holdout.options import takes
+from holdfast.holdout.options import CorrectionOptions, takes
 from holdfast.holdout.request import width_in_units
 from holdfast.holdout.verbs import Boarding, Verbs
 from holdfast.lazy import load
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from holdfast.certificate.certificate import ReuseCertificate
     from holdfast.certificate.signing import SigningKey
     from holdfast.data.attached import ScoreBounds
-    from holdfast.holdout.declare import CorrectionOptions, DeclareCost, Learnt
+    from holdfast.holdout.declare import DeclareCost, Learnt
     from holdfast.holdout.ending import Ending
     from holdfast.holdout.search import Declaring, Search, SearchCost
     from holdfast.lab.arena.rehearsal import Rehearsal

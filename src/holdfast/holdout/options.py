@@ -12,7 +12,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any, Literal, ParamSpec, TypedDict, TypeVar, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    ParamSpec,
+    TypedDict,
+    TypeVar,
+    get_origin,
+    get_type_hints,
+)
 
 from holdfast.did_you_mean import require_arguments
 
@@ -24,6 +33,7 @@ __all__ = [
     "BatchSent",
     "CheckOptions",
     "CheckSent",
+    "CorrectionOptions",
     "CostOptions",
     "CostSent",
     "DeclareOptions",
@@ -274,9 +284,7 @@ class GuessField(TypedDict, total=False):
 # What is declared with a new ledger: `open`, `holdfast init`, `publish` and `plan` take it.
 
 
-class PromiseOptions(TypedDict, total=False):
-    """What is promised, and of which rows: parameters of `open` by themselves."""
-
+class _Promising(TypedDict, total=False):
     questions: Annotated[int | None, VerbOption("How many will be asked; left out: no limit.", "N")]
     tolerance: Annotated[
         float | None, VerbOption("Promised half-width, as a part of the range: 0.025.", "X")
@@ -296,6 +304,9 @@ class PromiseOptions(TypedDict, total=False):
             "HOW",
         ),
     ]
+
+
+class _Declaring(TypedDict, total=False):
     schema: Annotated[
         Any,
         VerbOption(
@@ -328,6 +339,9 @@ class PromiseOptions(TypedDict, total=False):
             "QUESTION",
         ),
     ]
+
+
+class _Learning(TypedDict, total=False):
     train: Annotated[
         Any,
         VerbOption("Other rows: ranges and values of columns are learnt from them.", "FILE"),
@@ -336,6 +350,25 @@ class PromiseOptions(TypedDict, total=False):
         float | None,
         VerbOption("Part of the rows of the table to put aside and to learn from: 0.5.", "X"),
     ]
+
+
+class PromiseOptions(_Promising, _Declaring, _Learning):
+    """What is promised, and of which rows: parameters of `open` by themselves."""
+
+
+class CorrectionOptions(_Declaring, total=False):
+    """What is declared after a ledger was opened, as `open` takes it, and with which share."""
+
+    share: Annotated[
+        float | None,
+        VerbOption(
+            "The part of what is left of the failure probability that it takes: 0.1. Outcomes, "
+            "segments and planned questions need one.",
+            "X",
+        ),
+    ]
+    why: Annotated[str | None, VerbOption("Kept in the ledger.", "TEXT")]
+    asked_by: Annotated[str | None, VerbOption("Who declares it; kept in the ledger.", "WHO")]
 
 
 class TableFormOptions(TypedDict, total=False):
@@ -458,6 +491,7 @@ def fields_of(*records: type) -> dict[str, tuple[Any, VerbOption]]:
         name: (hint.__origin__, hint.__metadata__[0])
         for each in hints
         for name, hint in each.items()
+        if get_origin(hint) is Annotated
     }
 
 
@@ -479,7 +513,9 @@ def takes(
 
     def with_options(verb: Callable[_P, _T]) -> Callable[_P, _T]:
         own, hints = inspect.signature(verb), {} if record is None else get_type_hints(record)
-        kept = [each for each in own.parameters.values() if each.kind is not each.VAR_KEYWORD]
+        own_parameters = [
+            each for each in own.parameters.values() if each.kind is not each.VAR_KEYWORD
+        ]
         options_taken = [
             inspect.Parameter(
                 name,
@@ -489,21 +525,25 @@ def takes(
             )
             for name, hint in hints.items()
         ]
-        parameters = [*kept, *options_taken]
+        parameters = [*own_parameters, *options_taken]
         known = {each.name for each in parameters}
-        signature = inspect.Signature(parameters)
-        title, is_method = called or verb.__name__, bool(kept) and kept[0].name == "self"
+        title, is_method = (
+            called or verb.__name__,
+            bool(own_parameters) and own_parameters[0].name == "self",
+        )
 
         @wraps(verb)
         def checked(*given: _P.args, **options: _P.kwargs) -> _T:
-            for name in _RENAMED.keys() & options.keys() - known:
+            unknown = options.keys() - known
+            for name in _RENAMED.keys() & unknown:
                 raise TypeError(f"{title}() takes no {name}=; {_RENAMED[name]}")
+            if unknown:
+                require_arguments(title, parameters, given[is_method:], options)
             try:
-                signature.bind(*given, **options)
-            except TypeError:
+                return verb(*given, **options)
+            except TypeError:  # of the call, or of what it does
                 require_arguments(title, parameters, given[is_method:], options)
                 raise
-            return verb(*given, **options)
 
         if shown:
             checked.__signature__ = own.replace(  # type: ignore[attr-defined]

@@ -13,6 +13,7 @@ import json
 import math
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
@@ -253,9 +254,7 @@ def _telling_fault(
     transcript: Transcript, implications: Implications, lines: Sequence[dict[str, Any]]
 ) -> str | None:
     """Whether what is told follows from its looks, and what was told before is what is named."""
-    opening, terms, table = transcript.opening, transcript.terms, transcript.table
-    once = kind_of(opening.mechanism["name"]).once
-    ground = implications.ground
+    terms, ground = transcript.terms, implications.ground
     for line in lines:
         request, number = Request.read(line["request"]), line["line"]
         if "parts" not in line:
@@ -264,16 +263,11 @@ def _telling_fault(
             continue
         looks = [_look(transcript, part) for part in line["parts"]]
         try:
-            described = _described(request.question, looks, ground)
-            by_rules = described if request.verb == "ask" else None
-            question = by_rules or asked_again(request.question, table)
+            question, followed = _followed_again(request, looks, transcript, ground)
         except HoldfastError:
             return f", line {number}: its question cannot be read"
         if not _is_in_range(request, question):
             return f", line {number}: its range is not that of its question"
-        followed = Followed(None, (), ())  # of what is implied there is no look
-        if looks:
-            followed = rebuilt(request, question, looks, terms, once=once, described=described)
         if "known" in line:
             named = NamedLooks([_look(transcript, each) for each in line["known"]])
             followed = intersected(followed, implications.of(question, named), question)
@@ -287,6 +281,30 @@ def _telling_fault(
             if not alike(line.get(name, 0), again.get(name, 0)):
                 return f", line {number}: its {name} does not follow from its looks"
     return None
+
+
+def _followed_again(
+    request: Request, looks: Sequence[Recorded], transcript: Transcript, ground: Ground | None
+) -> tuple[Bound, Followed]:
+    """The question of a line, and its play with these looks.
+
+    What is asked may follow from its description, or from parts of which some were described.
+    """
+    table, once = transcript.table, kind_of(transcript.opening.mechanism["name"]).once
+    described = _described(request.question, looks, ground)
+
+    def followed(question: Bound) -> Followed:
+        return rebuilt(request, question, looks, transcript.terms, once=once, described=described)
+
+    by_rules = described if request.verb == "ask" else None
+    question = by_rules or asked_again(request.question, table)
+    found = followed(question) if looks else Followed(None, (), ())  # of what is implied
+    if looks and found.joined is None and by_rules is not None:
+        with suppress(HoldfastError):  # it can only be described
+            by_parts = asked_again(request.question, table)
+            again = followed(by_parts)
+            return (by_parts, again) if again.joined is not None else (question, found)
+    return question, found
 
 
 def _described(text: str, looks: Sequence[Recorded], ground: Ground | None) -> Bound | None:
@@ -389,9 +407,9 @@ def _width_fault(terms: Terms, reserved: Asked) -> str | None:
     t = request.likely.again(terms.half_width).tolerance
     # A guess from other rows is a way to ask: its claim alone has the half-width.
     by_rows = alike(list(offer.claim), [offer.guess - t, offer.guess + t])
-    kept = alike(request.tolerance, t) if request.guess is not None else by_rows
+    fits = alike(request.tolerance, t) if request.guess is not None else by_rows
     is_check = (request.verb, request.side) == ("check", None)
-    if kept and alike(request.likely.tolerance, t) and is_check and request.likely.n <= terms.rows:
+    if fits and alike(request.likely.tolerance, t) and is_check and request.likely.n <= terms.rows:
         return None
     return "its half-width is not the one that its guess makes likely"
 
@@ -563,10 +581,11 @@ def _misstated(opening: Opening, rows: Sample) -> str | None:
         stated.to_dict()
     ):
         return "groups of the design"
-    drawn = opening.terms.randomised
+    randomised = opening.terms.randomised
     if (
-        drawn is not None
-        and randomised_of(rows, drawn.by, drawn.arm, drawn.within or None) != drawn
+        randomised is not None
+        and randomised_of(rows, randomised.by, randomised.arm, randomised.within or None)
+        != randomised
     ):
         return "arms of the trial"
     complete = [name for name in rows.types if opening.schema.never_null.get(name, True)]

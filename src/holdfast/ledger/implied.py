@@ -110,7 +110,7 @@ class ReleasedLooks(Protocol):
 
     @property
     def describes(self) -> bool:
-        """Whether there is a look at any event."""
+        """Whether there is an answer of a text question: only such have events and subjects."""
         ...
 
 
@@ -131,7 +131,7 @@ class NamedLooks:
 
     @property
     def describes(self) -> bool:
-        return any(each.event is not None for each in self.answers)
+        return any(each.bits is not None for each in self.answers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,11 +175,11 @@ def intersected(followed: Followed, implied: Implied | None, question: Bound) ->
     together = implied.interval and intersection_implied([joined.interval, implied.interval])
     if together is None:
         return replace(followed, known=implied.looks, contradict=True)
-    known = implied.narrowing(joined.interval)
-    if not known:
+    narrowing = implied.narrowing(joined.interval)
+    if not narrowing:
         return followed
     return replace(
-        followed, joined=Joined.within(joined.value, joined.interval, *together), known=known
+        followed, joined=Joined.within(joined.value, joined.interval, *together), known=narrowing
     )
 
 
@@ -193,10 +193,10 @@ def _meet(sources: Iterable[_Source]) -> _Source:
     contradicting = [source for source in each if source.interval is None]
     if contradicting or not each:
         return contradicting[0] if contradicting else None
-    known = [interval for interval in intervals if interval is not None]
-    lows, highs = zip(*known, strict=True)
+    consistent = [interval for interval in intervals if interval is not None]
+    lows, highs = zip(*consistent, strict=True)
     lowest, highest = lows.index(max(lows)), highs.index(min(highs))
-    together = intersection_implied(known)
+    together = intersection_implied(consistent)
     return Implied(together, each[lowest].low_from, each[highest].high_from)
 
 
@@ -228,24 +228,25 @@ def _joined(op: Op, shares: Sequence[_Source]) -> _Source:
 
     An unknown share is in [0, 1]: for all conditions it leaves no lower end, for one no upper.
     """
-    told = [each for each in shares if each is not None]
-    known = [(each.interval, each) for each in told if each.interval is not None]
-    if len(known) < len(told) or not known:
-        return next((each for each in told if each.interval is None), None)
+    telling = [each for each in shares if each is not None]
+    consistent = [(each.interval, each) for each in telling if each.interval is not None]
+    if len(consistent) < len(telling) or not consistent:
+        return next((each for each in telling if each.interval is None), None)
     of_two = conjunction_implied if op is Op.AND else disjunction_implied
-    intervals = [interval for interval, _ in known] + [_ANY] * (len(known) < len(shares))
+    intervals = [interval for interval, _ in consistent] + [_ANY] * (len(consistent) < len(shares))
     together: Interval | None = intervals[0]
     for interval in intervals[1:]:
         together = together and of_two(together, interval)
     if op is Op.AND:
-        least = min(known, key=lambda each: each[0].high)[1].high_from
-        return Implied(together, tuple(n for _, each in known for n in each.low_from), least)
-    most = max(known, key=lambda each: each[0].low)[1].low_from
-    return Implied(together, most, tuple(n for _, each in known for n in each.high_from))
+        least = min(consistent, key=lambda each: each[0].high)[1].high_from
+        return Implied(together, tuple(n for _, each in consistent for n in each.low_from), least)
+    most = max(consistent, key=lambda each: each[0].low)[1].low_from
+    return Implied(together, most, tuple(n for _, each in consistent for n in each.high_from))
 
 
 _ANY = Interval(0.0, 1.0)
 _MOST_PARTED = 4  # conditions of which every two parts are tried
+_MOST_VALUES = 16_384  # questions of which it is known what value they are about
 
 
 def _says(look: Recorded) -> _Source:
@@ -277,7 +278,7 @@ class Implications:
     _has_other_truths: bool = field(init=False)
     _described: dict[str, DescribedQuestion | None] = field(default_factory=dict)
     _read: dict[str, Bound | None] = field(default_factory=dict)
-    _values: dict[str, ValueAbout | None] = field(default_factory=dict)  # of looks, as read again
+    _values: dict[str, ValueAbout | None] = field(default_factory=dict)  # by questions' texts
     _above: dict[str, tuple[Sequence[Recorded], SharesAbove]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -313,8 +314,10 @@ class Implications:
         if chained and pair is not None:
             sources.append(_chain(pair[0].text, pair[1].text, self._edges(question, released)))
         sources += self._junctions(question, released)
-        sources += self._thresholds(question, released)
-        sources += self._wholes(question, released)
+        if released.describes:
+            sources += self._larger_junctions(question, released)
+            sources += self._thresholds(question, released)
+            sources += self._wholes(question, released)
         return _meet(sources)
 
     def _are_alike(self, question: Bound, others: Iterable[Bound]) -> bool:
@@ -323,14 +326,18 @@ class Implications:
         return len(kinds) == 1
 
     def _junctions(self, question: Bound, released: ReleasedLooks) -> Iterator[_Source]:
-        """Rule 3: from the conditions of which all, or one, must hold, and from such shares."""
+        """Rule 3: from the conditions of which all, or one, must hold."""
         junction = junction_of(question)
-        if junction is not None:
-            op, conditions = junction
-            for split in _splits(conditions):
-                shares = [_share_of(op, each) for each in split]
-                if self._are_alike(question, shares):
-                    yield _joined(op, [self._part(each, released) for each in shares])
+        if junction is None:
+            return
+        op, conditions = junction
+        for split in _splits(conditions):
+            shares = [_share_of(op, each) for each in split]
+            if self._are_alike(question, shares):
+                yield _joined(op, [self._part(each, released) for each in shares])
+
+    def _larger_junctions(self, question: Bound, released: ReleasedLooks) -> Iterator[_Source]:
+        """Rule 3: from shares where its condition holds with others, or one of them at least."""
         condition = condition_of_share(question) if isinstance(question, Mean) else None
         if condition is None:
             return
@@ -345,6 +352,9 @@ class Implications:
     def _thresholds(self, question: Bound, released: ReleasedLooks) -> Iterator[_Source]:
         """Rule 4: from shares above other constants, and from quantiles, of the same value."""
         own = value_about(question)
+        if len(self._values) >= _MOST_VALUES:
+            self._values.clear()
+        self._values[question.text] = own  # it may soon be a look itself
         looks = () if own is None else released.looks_about(own.subject)
         if own is None or not looks:
             return
@@ -359,13 +369,15 @@ class Implications:
         """
         # It is taken out until it is whole again: a call may be interrupted.
         before, shares = self._above.pop(subject, ((), SharesAbove()))
-        gone = next((place for place, look in enumerate(before) if look is looks[0]), len(before))
-        kept = before[gone:]
-        if len(kept) > len(looks) or not all(map(is_, kept, looks)):
-            gone, kept, shares = 0, (), SharesAbove()
-        for look in before[:gone]:
+        dropped = next(
+            (place for place, look in enumerate(before) if look is looks[0]), len(before)
+        )
+        remaining = before[dropped:]
+        if len(remaining) > len(looks) or not all(map(is_, remaining, looks)):
+            dropped, remaining, shares = 0, (), SharesAbove()
+        for look in before[:dropped]:
             shares.forget(look.look or 0)
-        for look in looks[len(kept) :]:
+        for look in looks[len(remaining) :]:
             shares.add(self._shares(subject, look))
         self._above[subject] = looks, shares
         return shares
@@ -376,8 +388,8 @@ class Implications:
         if look.look is None or not _is_telling(look):
             return
         if text not in self._values:
-            asked = self._asked(text)
-            self._values[text] = None if asked is None else value_about(asked)
+            question = self._asked(text)
+            self._values[text] = None if question is None else value_about(question)
         about = self._values[text]
         if about is not None and about.subject == subject:
             for cut, share in about.shares(look.interval).items():
@@ -468,11 +480,11 @@ class Implications:
     def _part(self, question: Bound, released: ReleasedLooks) -> _Source:
         """What looks at the same part say: at the question itself, or at it turned over."""
         looks = self._looks(question, released)
-        own, turned = {each.look for each in looks}, _turned(question)
-        is_share = condition_of_share(question) is not None
+        turned, both = _turned(question)
         others = [] if turned is None else self._looks(turned, released)
+        own = {each.look for each in looks}
         other = _meet(_says(each) for each in others if each.look not in own)
-        return _meet([*map(_says, looks), _linear(other, -1, int(is_share))])
+        return _meet([*map(_says, looks), _linear(other, -1, both)])
 
     def _looks(self, question: Bound, released: ReleasedLooks) -> list[Recorded]:
         """The looks at a question, and what those at its event say of it."""
@@ -605,17 +617,18 @@ def _bounding(op: Op, source: Implied) -> Implied:
     return replace(source, interval=Interval(0.0, interval.high))
 
 
-def _turned(question: Bound) -> Bound | None:
-    """The share of all other rows, or the difference with its sign changed."""
+def _turned(question: Bound) -> tuple[Bound | None, int]:
+    """The share of all other rows, or the difference with its sign changed; what both add up to."""
     among, condition = mean_within(question), condition_of_share(question)
     if among is not None and condition is not None:
-        return mean_of(build.negation(condition), among[1])
+        return mean_of(build.negation(condition), among[1]), 1
     if isinstance(question, Difference):
-        return Difference(question.second, question.first)
+        return Difference(question.second, question.first), 0
     pair = _pair(question)
     if pair is None:
-        return None
+        return None, 0
     first, second = pair
     if isinstance(question, Paired):
-        return Paired(second, first)
-    return Mean(row_value(build.arithmetic(Op.SUBTRACT, *map(as_counted, (second, first)))))
+        return Paired(second, first), 0
+    turned = build.arithmetic(Op.SUBTRACT, *map(as_counted, (second, first)))
+    return Mean(row_value(turned)), 0

@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count as counting
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from holdfast.errors import LedgerTampered
 from holdfast.ledger.attachments import ATTACHING, AttachedColumn, Attachments, schema_beside
@@ -50,7 +50,15 @@ from holdfast.mechanisms.described import DESCRIBED
 from holdfast.mechanisms.forecast_checks import FORECAST_CHECKS
 from holdfast.mechanisms.forecast_gates import FORECAST_GATES, UNTRIED, Untried
 from holdfast.mechanisms.graded_gates import GRADED_GATES
-from holdfast.mechanisms.mechanism import Answered, Checker, Mechanism, Symbol, Wish, alike
+from holdfast.mechanisms.mechanism import (
+    Answered,
+    Checker,
+    Mechanism,
+    Release,
+    Symbol,
+    Wish,
+    alike,
+)
 from holdfast.mechanisms.terms import Account, Terms
 from holdfast.statistics.entry import Table
 from holdfast.statistics.mean import known_variance
@@ -208,6 +216,14 @@ _RELATED = 64  # looks of one subject: so many are read for a question, however 
 _CHECKPOINT_EVERY = 128  # entries or answers: reading so many takes no longer than opening the file
 
 
+class _Settled(NamedTuple):
+    """A batch that was settled, by its receipt, with its answers and the looks that tell them."""
+
+    receipt: str
+    releases: Sequence[Release]
+    looks: list[Recorded]
+
+
 class Transcript:
     """The fold. `apply` takes entries in order; everything else is a view of what they said.
 
@@ -254,7 +270,7 @@ class Transcript:
         self._related: dict[str, Sequence[Recorded]] = {}  # those in the past, looked up once
         self._told: dict[str, list[Recorded]] = {}  # what follows from looks, by its question
         self._keys: dict[str, int] = {}  # the entry that says what the call was told
-        self._settled: tuple[str, list[Recorded]] = GENESIS, []  # the last batch, by its receipt
+        self._settled = _Settled(GENESIS, [], [])  # the last batch
         self.pending: Pending | None = None
 
     @classmethod
@@ -385,6 +401,8 @@ class Transcript:
 
     def looks_at(self, question: str) -> Sequence[Recorded]:
         """The looks at one question, with those that were folded by a checkpoint."""
+        if self._past is None:  # a question asks for them many times
+            return self._looks.get(question, ())
         return self._filed(
             question, partial(look_at, self._batch), lambda: self._looks.get(question, ())
         )
@@ -572,9 +590,11 @@ class Transcript:
 
     def _settle(self, seq: int, body: dict[str, Any], receipt: str) -> None:
         pending = self._finish(seq, body)
-        releases = releases_of(seq, body, pending)
-        answered = Answered(body["symbols"], releases)
-        for answer in self.answered(pending, answered, body["at"], receipt):
+        if self._settled.receipt != receipt:  # else the entry was made of these answers here
+            answered = Answered(body["symbols"], releases_of(seq, body, pending))
+            self.answered(pending, answered, body["at"], receipt)
+        _, releases, looks = self._settled
+        for answer in looks:
             self._answers.append(answer)
             self._looks.setdefault(answer.question, []).append(answer)
             if answer.event is not None:
@@ -594,8 +614,6 @@ class Transcript:
         Its receipt, the hash of all entries up to this one, says what they are: whoever settles a
         batch looks at them before they are folded.
         """
-        if self._settled[0] == receipt:
-            return self._settled[1]
         leaked, mechanism = self.account.nats, pending.mechanism
         numbered = self._numbering(pending, outcome.symbols)
         looks = [
@@ -604,7 +622,7 @@ class Transcript:
                 numbered, outcome.releases, outcome.symbols, strict=True
             )
         ]
-        self._settled = receipt, looks
+        self._settled = _Settled(receipt, outcome.releases, looks)
         return looks
 
     def _tell(self, seq: int, body: dict[str, Any], receipt: str) -> None:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -63,6 +63,7 @@ __all__ = [
     "Claims",
     "Showing",
     "by_sign_test",
+    "claim_level",
     "claimable",
     "is_paired",
     "more_than",
@@ -276,8 +277,7 @@ _MOST_SURPRISES = 1_000  # are counted: every answer tells how many are left
 _OVERHEAD = discrete_uniform_overhead()
 
 
-@dataclass(frozen=True, slots=True)
-class _Standing:
+class _Standing(NamedTuple):
     """Standing for the level of a claim: what is left and has leaked, and how others came out.
 
     `declared` is what was declared of them all beforehand, if anything.
@@ -329,15 +329,15 @@ class Claims:
             )
         declared = self.declared(terms)
         start = before = _Standing(remaining, account.nats, *self._counts(account), declared)
-        standing = asdict(start)  # one for all: an audit begins where they began
+        standing = start._asdict()  # one for all: an audit begins where they began
         offers, worst_nats = [], start.nats
         for place, wish in enumerate(wishes):
             prior = self.prior(declared, before.made, before.unexpected)
             # The expected symbol is dearest if all before it in the batch came unexpectedly.
             dearest = self.prior(declared, before.made, start.unexpected + place)
-            worst = max(surprise_log_charge(prior, 0.0), confirmed_log_charge(dearest))
+            worst = max(surprise_log_charge(prior, 0.0), _expected_charge(dearest))
             weight = self._weight(dearest if self.expects_shown else prior)
-            lowest = claim_log_level(start.log_left, weight, worst_nats)  # on any way to it
+            lowest = claim_level(start.log_left, weight, worst_nats)  # on any way to it
             alike = wish.of_alike_rows(terms)
             offers.append(
                 Offer(
@@ -347,7 +347,7 @@ class Claims:
                     grid=None,
                     worst_charge=worst,
                     # Its level if all before it come as expected.
-                    log_p=claim_log_level(before.log_left, self._weight(prior), before.nats),
+                    log_p=claim_level(before.log_left, self._weight(prior), before.nats),
                     radius=reach_of_test(terms, wish, lowest),
                     claim=_claim_wished(wish),
                     guess=wish.guess,
@@ -358,7 +358,7 @@ class Claims:
                     extra={"standing": standing, "moment": wish.moment, "alike": alike},
                 )
             )
-            before = before.after(confirmed_log_charge(prior), expected=True)
+            before = before.after(_expected_charge(prior), expected=True)
             worst_nats = round_up(worst_nats + worst, 1)
         return offers
 
@@ -375,7 +375,7 @@ class Claims:
                 prior = self.prior(declared, standing.made, standing.unexpected)
             except BudgetExhausted:
                 break
-            log_p = claim_log_level(standing.log_left, self._weight(prior), standing.nats)
+            log_p = claim_level(standing.log_left, self._weight(prior), standing.nats)
             levels[place] = math.exp(log_p)
             standing = standing.after(surprise_log_charge(prior, 0.0), expected=False)
         return levels[0], levels[1]
@@ -440,10 +440,10 @@ class Claims:
         decided = []
         for place, offer in enumerate(offers):
             prior = self._prior_of(offer, standing.declared, standing.made, standing.unexpected)
-            log_p = claim_log_level(standing.log_left, self._weight(prior), standing.nats)
+            log_p = claim_level(standing.log_left, self._weight(prior), standing.nats)
             claims = shows(place, log_p)
             expected = claims == self.expects_shown
-            charge = confirmed_log_charge(prior) if expected else surprise_log_charge(prior, 0.0)
+            charge = _expected_charge(prior) if expected else surprise_log_charge(prior, 0.0)
             decided.append(_Decision(claims, charge))
             standing = standing.after(charge, expected=expected)
         return decided
@@ -507,8 +507,10 @@ def _extra(offer: Offer) -> Mapping[str, Any]:
     return offer.extra
 
 
-# Of every check it is wanted where it is offered, decided, settled and read again.
+# Of every claim they are wanted where it is offered, decided, settled and read again.
 _default_prior = lru_cache(maxsize=4096)(surprise_prior)
+claim_level = lru_cache(maxsize=4096)(claim_log_level)
+_expected_charge = lru_cache(maxsize=4096)(confirmed_log_charge)
 
 
 def _surprise_prior(declared: Sequence[int] | None, claimed: int, refuted: int) -> float:

@@ -71,7 +71,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Calibration",
     "Leakage",
-    "after_noise",
+    "NoisyAnswers",
     "as_one_vector",
     "asks_left",
     "declared_left",
@@ -79,7 +79,6 @@ __all__ = [
     "half_width_on",
     "log_share_of",
     "noisy_cell",
-    "noisy_cells",
     "plain_offer",
     "require_room",
     "shown_widths",
@@ -238,8 +237,41 @@ _MOST_COUNTED = 5_000
 _MOST: Mapping[Law, _Most] = {UNIFORM: most_asks, NO_NOISE: most_roundings}
 
 
+class NoisyAnswers:
+    """Mechanism whose symbols are cells with noise: one scan, and noise of its own for each."""
+
+    __slots__ = ()
+
+    law: Law
+
+    def respond(
+        self,
+        terms: Terms,  # noqa: ARG002 - the same door for every mechanism
+        offers: Sequence[Offer],
+        questions: Sequence[Statistic],
+        sample: Sample,
+        noise: Callable[[int], Noise],
+    ) -> list[Symbol]:
+        return [
+            noisy_cell(self.law, offer, measured, noise(offer.number))
+            for offer, measured in zip(offers, measure(sample, questions), strict=True)
+        ]
+
+    def settle(self, offers: Sequence[Offer], symbols: Sequence[Symbol]) -> list[Release]:
+        return each_settled(self._release, offers, symbols)
+
+    def _release(self, offer: Offer, symbol: Symbol) -> Release:
+        return released(offer, symbol, "answered", offer.worst_charge)
+
+    def advance(
+        self, account: Account, offers: Sequence[Offer], releases: Sequence[Release]
+    ) -> Account:
+        paid = charged(account, offers, [release.charge for release in releases])
+        return remembering_shifts(remembering_steps(paid, offers), offers)
+
+
 @dataclass(frozen=True, slots=True)
-class Leakage:
+class Leakage(NoisyAnswers):
     """Answers without a guess, under one law of noise."""
 
     name: str
@@ -323,27 +355,6 @@ class Leakage:
             )
         charge = self.law.log_charge(radius, grid)
         return replace(plain, tolerance=tolerance, grid=grid, worst_charge=charge)
-
-    def respond(
-        self,
-        terms: Terms,  # noqa: ARG002 - the same door for every mechanism
-        offers: Sequence[Offer],
-        questions: Sequence[Statistic],
-        sample: Sample,
-        noise: Callable[[int], Noise],
-    ) -> list[Symbol]:
-        return noisy_cells(self.law, offers, questions, sample, noise)
-
-    def settle(self, offers: Sequence[Offer], symbols: Sequence[Symbol]) -> list[Release]:
-        return each_settled(self._release, offers, symbols)
-
-    def _release(self, offer: Offer, symbol: Symbol) -> Release:
-        return released(offer, symbol, "answered", offer.worst_charge)
-
-    def advance(
-        self, account: Account, offers: Sequence[Offer], releases: Sequence[Release]
-    ) -> Account:
-        return after_noise(account, offers, releases)
 
     def questions_left(self, terms: Terms, account: Account, stages: PartStages = ()) -> int:
         vectors = any(part.norm is not None for stage in stages for part in stage)
@@ -470,20 +481,6 @@ def noisy_cell(law: Law, offer: Offer, measured: Measured, noise: Noise) -> int:
     return cell + law.draw(noise, offer.own_grid.scale)
 
 
-def noisy_cells(
-    law: Law,
-    offers: Sequence[Offer],
-    questions: Sequence[Statistic],
-    sample: Sample,
-    noise: Callable[[int], Noise],
-) -> list[Symbol]:
-    """The symbols of a batch without a guess: one scan, and noise of its own for each question."""
-    return [
-        noisy_cell(law, offer, measured, noise(offer.number))
-        for offer, measured in zip(offers, measure(sample, questions), strict=True)
-    ]
-
-
 def plain_offer(
     terms: Terms,
     account: Account,
@@ -549,21 +546,15 @@ def _too_wide(terms: Terms, account: Account, wish: Wish, alpha: float) -> Refus
         return too_tight(wish.tolerance, alpha, wish.question)
     (tolerance, radius), of = shown_widths(wish.question, wish.tolerance, alpha)
     counts = {"question": account.asked, "text question": account.described}
-    asked = " and ".join(plural(many, name) for name, many in counts.items() if many)
+    looks = " and ".join(plural(many, name) for name, many in counts.items() if many)
     keeps_more = account.described and terms.described == "exact"
     instead = " A ledger opened with described='rounded' keeps more for such questions."
     return BudgetExhausted(
-        f"requested half-width {tolerance:.6g}{of}; {f'after {asked} ' if asked else ''}the best "
+        f"requested half-width {tolerance:.6g}{of}; {f'after {looks} ' if looks else ''}the best "
         f"possible here is +-{upwards(radius)}. Ask with a larger tolerance=, repeat earlier "
         f"questions for free, or use fresh rows in a new ledger.{instead if keeps_more else ''}",
         Shortfall("half-width", tolerance, radius),
     )
-
-
-def after_noise(account: Account, offers: Sequence[Offer], releases: Sequence[Release]) -> Account:
-    """The account after noisy answers: charged, and remembering how stable they were."""
-    paid = charged(account, offers, [release.charge for release in releases])
-    return remembering_shifts(remembering_steps(paid, offers), offers)
 
 
 def asks_left(terms: Terms, account: Account, stages: PartStages = (), law: Law = UNIFORM) -> int:
@@ -594,7 +585,7 @@ _STRETCHES: dict[Hashable, tuple[float, float, int]] = {}
 _MOST_STRETCHES = 64
 
 
-def _left_on(nats: float, left: Callable[[float], int], of: Hashable) -> int:
+def _left_on(nats: float, count: Callable[[float], int], of: Hashable) -> int:
     """`left(nats)`, which never rises with the nats: one number at both ends holds in between.
 
     A confirmed check leaks so little that hundreds leave as many questions. How far that goes is
@@ -602,8 +593,8 @@ def _left_on(nats: float, left: Callable[[float], int], of: Hashable) -> int:
     """
     first, last, number = _STRETCHES.get(of, (nats, -math.inf, 0))
     if not first <= nats <= last:
-        number, ahead = left(nats), nats + 2.0 * max(0.0, nats - first)
+        number, ahead = count(nats), nats + 2.0 * max(0.0, nats - first)
         if len(_STRETCHES) >= _MOST_STRETCHES:
             _STRETCHES.clear()
-        _STRETCHES[of] = nats, ahead if left(ahead) == number else nats, number
+        _STRETCHES[of] = nats, ahead if count(ahead) == number else nats, number
     return number

@@ -45,8 +45,8 @@ from holdfast.errors import (
 from holdfast.lazy import load
 from holdfast.mechanisms.catalogue import Planned, chosen_options
 from holdfast.mechanisms.claims import Claims
-from holdfast.mechanisms.leakage import after_noise, noisy_cells, require_room
-from holdfast.mechanisms.mechanism import Offer, Release, Symbol, Wish, each_settled, released
+from holdfast.mechanisms.leakage import NoisyAnswers, require_room
+from holdfast.mechanisms.mechanism import Offer, Release, Symbol, Wish
 from holdfast.mechanisms.noise import Grid, Law, Noise
 from holdfast.mechanisms.privacy import Privacy, privacy_of
 from holdfast.mechanisms.terms import (
@@ -147,7 +147,7 @@ class TransferTheorem(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Transfer:
+class Transfer(NoisyAnswers):
     """Answers without a guess, under one law of noise."""
 
     name: str
@@ -170,27 +170,6 @@ class Transfer:
             self._offer(terms, account, wish, position)
             for position, wish in enumerate(wishes, start=1)
         ]
-
-    def respond(
-        self,
-        terms: Terms,  # noqa: ARG002 - the same door for every mechanism
-        offers: Sequence[Offer],
-        questions: Sequence[Statistic],
-        sample: Sample,
-        noise: Callable[[int], Noise],
-    ) -> list[Symbol]:
-        return noisy_cells(self.law, offers, questions, sample, noise)
-
-    def settle(self, offers: Sequence[Offer], symbols: Sequence[Symbol]) -> list[Release]:
-        return each_settled(self._release, offers, symbols)
-
-    def _release(self, offer: Offer, symbol: Symbol) -> Release:
-        return released(offer, symbol, "answered", offer.worst_charge)
-
-    def advance(
-        self, account: Account, offers: Sequence[Offer], releases: Sequence[Release]
-    ) -> Account:
-        return after_noise(account, offers, releases)
 
     def questions_left(self, terms: Terms, account: Account, stages: PartStages = ()) -> int:
         """Questions of the epochs that reach the declared tolerance."""

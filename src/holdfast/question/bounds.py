@@ -28,7 +28,6 @@ __all__ = [
     "Range",
     "elementary_error",
     "few_values",
-    "may_be_nan",
     "range_of",
     "shows_column",
     "unbounded_columns",
@@ -127,21 +126,6 @@ def shows_column(expression: Expression) -> bool:
     if expression.op is Op.CLIP or expression.kind is ValueKind.BOOLEAN:
         return False
     return any(shows_column(value) for value in _values(expression))
-
-
-@bottom_up
-def may_be_nan(expression: Expression) -> bool:
-    """Whether arithmetic could give NaN: by inf - inf, 0 * inf or inf / inf, here or inside."""
-    if not isinstance(expression, Operation) or expression.op not in ARITHMETIC:
-        return False
-    left, right = (range_of(arg) for arg in expression.args)
-    if expression.op is Op.MULTIPLY:
-        here = (not left.finite and right.low <= 0 <= right.high) or (
-            not right.finite and left.low <= 0 <= left.high
-        )
-    else:
-        here = not left.finite and not right.finite
-    return here or any(may_be_nan(arg) for arg in expression.args)
 
 
 def elementary_error(expression: Expression) -> float:

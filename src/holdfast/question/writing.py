@@ -1,7 +1,7 @@
 """Row expression to the language of an engine, with a name for whatever is used twice.
 
 Some operations mention an operand more than once (a clip: ``case when x < 0 then 0 ... else x``).
-WrittenRows out inside each other they would grow exponentially, so such an operand, unless it is a
+Written out inside each other they would grow exponentially, so such an operand, unless it is a
 column or a constant, is given a name first. Names come in stages: those of a stage are computed
 from the columns and from the names of earlier stages. Two more things are named:
 
@@ -23,7 +23,7 @@ from typing import Generic, Protocol, TypeGuard, TypeVar
 
 from holdfast.errors import InvalidQuestion
 from holdfast.question import build
-from holdfast.question.bounds import ARITHMETIC, may_be_nan, range_of
+from holdfast.question.bounds import ARITHMETIC, range_of
 from holdfast.question.elementary import MOST_EXPONENT, exp, ln
 from holdfast.question.expression import (
     Column,
@@ -32,11 +32,12 @@ from holdfast.question.expression import (
     Op,
     Operation,
     ValueKind,
+    bottom_up,
     column_names,
     subtrees,
 )
 
-__all__ = ["Language", "Writer", "WrittenRows", "write_rows"]
+__all__ = ["Language", "Writer", "WrittenRows", "may_be_nan", "write_rows"]
 
 _T = TypeVar("_T")
 
@@ -82,6 +83,21 @@ class Language(Protocol[_T]):
     def without_nan(self, value: _T) -> _T:
         """NULL in place of NaN; may mention the value twice."""
         ...
+
+
+@bottom_up
+def may_be_nan(expression: Expression) -> bool:
+    """Whether arithmetic could give NaN: by inf - inf, 0 * inf or inf / inf, here or inside."""
+    if not isinstance(expression, Operation) or expression.op not in ARITHMETIC:
+        return False
+    left, right = (range_of(arg) for arg in expression.args)
+    if expression.op is Op.MULTIPLY:
+        here = (not left.finite and right.low <= 0 <= right.high) or (
+            not right.finite and left.low <= 0 <= left.high
+        )
+    else:
+        here = not left.finite and not right.finite
+    return here or any(may_be_nan(arg) for arg in expression.args)
 
 
 @dataclass(slots=True)

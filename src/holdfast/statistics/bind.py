@@ -338,10 +338,13 @@ _STORED = {
         rf"{_CAPPED} \* clip\(abs\(\1 - \2\), 0, \3\), {_NUMBER}": r"mse(\1, \2, \3)",
     }.items()
 }
+_REWRITTEN = ("clip(", "coalesce(")  # all of the above have one of them
 
 
 def short_name(text: str, schema: Schema) -> str:
     """A question as people write it; its canonical text where nothing was rewritten."""
+    if not any(each in text for each in _REWRITTEN):
+        return text
 
     def is_declared(name: str, low: str, high: str) -> bool:
         column = name[1:-1].replace('""', '"') if name.startswith('"') else name

@@ -451,32 +451,35 @@ def _bind_covariance(call: Call, table: Table) -> Covariance | Correlation | Slo
     first, second = sorted(values, key=lambda value: value.text)
     where = table.where(call.where)
 
-    def average(value: RowValue) -> Average | Conditional:
-        return table.average(value, where, first, second)  # rows that have both
+    def average(value: RowValue, other: RowValue) -> Average | Conditional:
+        return _beside(other, where, table.average(value, where, first, second))
 
+    product = table.average(product_of(first, second), where, first, second)
     covariance = Covariance(
-        first, second, (average(first), average(second)), average(product_of(first, second))
+        first, second, (average(first, second), average(second, first)), product
     )
     if call.name == "covariance":
         return covariance
     if call.name == "correlation":
-        return Correlation(covariance, (average(square_of(first)), average(square_of(second))))
+        squares = average(square_of(first), second), average(square_of(second), first)
+        return Correlation(covariance, squares)
     y, x = values
     if x.low == x.high:
         raise InvalidQuestion(
             f"{x.text} is {numeral(x.low)} in every row, and a slope needs values that differ; "
             "write another value in its place."
         )
-    square = average(square_of(x))
-    mean_beside, square_beside = (_beside(y, where, mean) for mean in (average(x), square))
-    return Slope(y, covariance, Variance(x, mean_beside, square_beside, root=False), square)
+    square = average(square_of(x), y)
+    return Slope(y, covariance, Variance(x, average(x, y), square, root=False), square)
 
 
 def _beside(
-    y: RowValue, where: Expression | None, mean: Average | Conditional
+    other: RowValue, where: Expression | None, mean: Average | Conditional
 ) -> Average | Conditional:
-    """The mean of rows that have y, as the text of a variance says it."""
-    return mean if isinstance(mean, Mean) else replace(mean, condition=rows_with_value(where, y))
+    """The mean of rows that have the other value, too, as its text says it."""
+    if isinstance(mean, Mean) or mean.value.known == other.known:
+        return mean
+    return replace(mean, condition=rows_with_value(where, other))
 
 
 # As they are described.

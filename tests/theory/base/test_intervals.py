@@ -164,6 +164,11 @@ def test_closed_forms_at_the_ends() -> None:
         assert kl_upper(n, 0.3, 0.0) == pytest.approx(0.3, rel=1e-6)
 
 
+@pytest.mark.parametrize("mean", [5e-324, 1e-310, 1e-300])
+def test_the_bound_of_a_mean_next_to_zero_is_that_of_zero(mean: float) -> None:
+    assert kl_upper(5_000, mean, 3.0) == pytest.approx(kl_upper(5_000, 0.0, 3.0), rel=1e-12)
+
+
 @pytest.mark.parametrize("bad", [-1, 11, 2.5, math.nan])
 def test_a_count_is_a_whole_number_of_the_rows(bad: Any) -> None:
     for bound in (clopper_pearson, clopper_pearson_upper):

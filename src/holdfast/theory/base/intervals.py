@@ -62,6 +62,7 @@ _DEEP = -600.0
 _TRUE_DIGITS = 13  # of a number that was computed
 _LANDMARKS = (-1.0, 0.0, 1.0)  # no effect, none or all: whether an end is beyond is what was found
 _TINY = Decimal("1e-6")  # what is nearer to 0 is written as 1.7e-11
+_LEAST_MEAN = 1e-300  # below it a gap divided by the mean would overflow
 _NEAR = 1e-9  # a part of a bound that is far more than what its root is off by
 
 
@@ -251,6 +252,7 @@ def kl_upper(n: int, mean: float, L: float) -> float:
         return 1.0
     if mean == 0.0:
         return min(1.0, round_up(-math.expm1(-L / n)))
+    mean = max(mean, _LEAST_MEAN)  # the bound grows with the mean: upwards
     target = L / n * (1 + 8 * _EPS)
     return smallest_true(lambda p: p >= 1.0 or _kl(mean, p) > target, mean, 1.0)
 

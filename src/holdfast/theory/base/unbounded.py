@@ -268,8 +268,8 @@ class GroupOfRows:
             exponent = 0.5 * (a / sigma) ** 2
         else:
             exponent = a / self.b - 0.5 * (sigma / self.b) ** 2
-        kept = math.log1p(self.share * math.expm1(-exponent) * _LESS)
-        return log_up(_LN2 + kept * self._parts * _LESS - self.log_weight)
+        log_remaining = math.log1p(self.share * math.expm1(-exponent) * _LESS)
+        return log_up(_LN2 + log_remaining * self._parts * _LESS - self.log_weight)
 
     def radius(self, log_p: float) -> float:
         """Infinite at a level at which the group may have no row."""
