@@ -13,7 +13,6 @@ from scipy.optimize import brentq
 from scipy.special import betainc
 
 from holdfast.errors import InvalidArgument
-from holdfast.theory.transfer import likelihood_cover
 from holdfast.theory.transfer.likelihood_cover import (
     LatticePair,
     coarser,
@@ -199,21 +198,17 @@ def test_window_and_fold_account_for_what_is_outside(k: int) -> None:
         assert folded.hockey_stick(threshold) >= direct.hockey_stick(threshold)
 
 
-def test_a_window_that_is_cut_loses_what_the_best_power_says(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_window_that_is_cut_loses_what_the_best_power_says() -> None:
     """Chernoff's bound at its last point, of the best of many powers on either side."""
-    monkeypatch.setattr(likelihood_cover, "_MOST_POINTS", 25)
-    pair, k = shift_cover(2, 0.05, 0.01, 0.6, 0.6), 3
-    ratios, powers = pair.step * pair.index, np.linspace(0.1, 60.0, 600)
-    far = 25 * pair.step
+    pair, k, most = shift_cover(2, 0.05, 1e-6, 0.6, 0.6), 3, 2**19
+    ratios, powers, far = pair.step * pair.index, np.linspace(0.1, 60.0, 600), most * pair.step
 
     def loss(power: float, beyond: float) -> float:
         return k * math.log(float((pair.mass * np.exp(power * ratios)).sum())) - beyond * far
 
     least = min(loss(-p, p) for p in powers), min(loss(1 + p, p) for p in powers)
     seen = window(pair, k, 0.05 * math.sqrt(10 * k), math.log(1e-9), math.log(1e-9))
-    assert (seen.first, seen.last) == (-25, 25)
+    assert (seen.first, seen.last) == (-most, most)
     assert seen.lost == pytest.approx(sum(map(math.exp, least)), rel=0.02)
 
 
