@@ -38,7 +38,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = Path("src/holdfast")
 ROOMS = ("theory", "mechanisms", "statistics", "ledger", "data")
 RESULTS = ROOT / ".cache" / "mutants.json"
-PATIENCE, SLOWER = 15.0, 20.0  # processor seconds, and times what a test takes: then it hangs
+PATIENCE, SLOWER = 4.0, 20.0  # processor seconds, and times what a test takes: then it hangs
 HANGS = "does not end"
 _LOADED = ("numpy", "polars", "scipy.special", "scipy.stats", "hypothesis.strategies", "sqlite3")
 
@@ -486,28 +486,28 @@ class Tree:
     ) -> dict[str, object]:
         """Whether it is killed, by what, and in how many seconds."""
         began, source = time.monotonic(), (self.folder / mutant.path).read_bytes()
-        end, by = "undecided", f"not all of {len(tests)} tests in time"
+        outcome, by = "undecided", f"not all of {len(tests)} tests in time"
         stages = _stages([each for each in tests if each not in self.failing], seconds)
         while (left := limit - (time.monotonic() - began)) > 0:
             if not stages:
-                end, by = "survived", f"{len(tests)} tests hold"
+                outcome, by = "survived", f"{len(tests)} tests hold"
                 break
             self._write(mutant.path, mutant.applied(source))
-            outcome, test = self._run(stages[0], seconds, left)
+            result, test = self._run(stages[0], seconds, left)
             self._write(mutant.path, source)
-            if outcome == "passed":
+            if result == "passed":
                 del stages[0]
                 continue
-            if outcome == "late":
+            if result == "late":
                 break
             if test in self.holding or self._run([test], seconds, 120.0)[0] == "passed":
                 self.holding.add(test)
-                end, by = "killed", f"{test}{'' if outcome == 'failed' else f' {outcome}'}"
+                outcome, by = "killed", f"{test}{'' if result == 'failed' else f' {result}'}"
                 break
             self.failing.add(test)
             stages[0] = [each for each in stages[0] if not each.startswith(test)]
             stages = [each for each in stages if each]
-        return {"end": end, "by": by, "seconds": round(time.monotonic() - began, 1)}
+        return {"outcome": outcome, "by": by, "seconds": round(time.monotonic() - began, 1)}
 
     def _write(self, name: str, content: bytes) -> None:
         """A file, without what was compiled of it in the same second."""
@@ -640,15 +640,15 @@ def report(results: Sequence[dict[str, object]]) -> str:
     counts: dict[str, Counter[str]] = {}
     for each in results:
         for name in (str(each["path"]).split("/")[2], "all"):
-            counts.setdefault(name, Counter())[str(each["end"])] += 1
+            counts.setdefault(name, Counter())[str(each["outcome"])] += 1
     lines = ["| room | tried | killed | survived | undecided |", "|---|---:|---:|---:|---:|"]
     for name, ends in sorted(counts.items(), key=lambda each: (each[0] == "all", each[0])):
         cells = (name, ends.total(), *(ends[end] for end in ("killed", "survived", "undecided")))
         lines.append(f"| {' | '.join(map(str, cells))} |")
     for each in results:
-        if each["end"] != "killed":
+        if each["outcome"] != "killed":
             fields = {name: each[name] for name in Mutant.__dataclass_fields__}
-            lines.append(f"{each['end']}: {Mutant(**fields)}  ({each['by']})")  # type: ignore[arg-type]
+            lines.append(f"{each['outcome']}: {Mutant(**fields)}  ({each['by']})")  # type: ignore[arg-type]
     return "\n".join(lines)
 
 
@@ -683,13 +683,13 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             tree = copied_tree(Path(folder, "tree"))
             for each in wanted:
-                end = fates.get(each.key, {}).get("end")
-                if end == "killed" or (end is not None and not options.again):
+                outcome = fates.get(each.key, {}).get("outcome")
+                if outcome == "killed" or (outcome is not None and not options.again):
                     continue
                 able = [test for test in tests.of(each) if test in now]
                 fate = tree.fate(each, able, tests.tests, options.limit)
                 fates[each.key] = asdict(each) | fate
-                print(fate["end"], each, fate["by"], f"{fate['seconds']} s", flush=True)
+                print(fate["outcome"], each, fate["by"], f"{fate['seconds']} s", flush=True)
                 _keep(file, fates)
     print(report([fates[each.key] for each in wanted if each.key in fates]))
 

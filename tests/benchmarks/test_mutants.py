@@ -143,7 +143,7 @@ tests = ["test_tiny.py::test_share", "test_tiny.py::test_it_ends"]
 for each in mutants.mutants_of(Path("src/tiny.py")):
     if each.after in ("(a * b)", "(min(1.0, min(values)))", "(max(values))"):
         fate = tree.fate(each, tests, {}, 60.0)
-        print(each.after, fate["end"], fate["by"])
+        print(each.after, fate["outcome"], fate["by"])
 """
 
 

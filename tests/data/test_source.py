@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from contextlib import nullcontext
 from decimal import Decimal
 from itertools import product
 from pathlib import Path
@@ -18,6 +19,7 @@ import pytest
 
 from holdfast.data.csv import scan_csv
 from holdfast.data.fingerprint import fingerprint
+from holdfast.data.learning import require_ranges_fit
 from holdfast.data.polars import PolarsSample
 from holdfast.data.source import FileSample, TableForm, files_of, open_sample
 from holdfast.data.sql.duckdb import DuckDBSample
@@ -318,3 +320,11 @@ def test_decimals_that_nobody_reads_are_named(tmp_path: Path, given: str, nested
         open_sample(data)
     narrow = table.set_column(1, "price", pa.array(values, pa.decimal128(38, 2)))
     assert open_sample(narrow).n == 2
+
+
+@pytest.mark.parametrize(("outside", "fits"), [(5, True), (6, False)])
+def test_a_range_that_most_training_rows_are_outside_of_is_a_slip(outside: int, fits: bool) -> None:
+    training = open_sample(pl.DataFrame({"x": [0.5] * (10 - outside) + [2.0] * outside}))
+    refused = pytest.raises(InvalidArgument, match="10 training rows 6 are outside")
+    with nullcontext() if fits else refused:
+        require_ranges_fit(training, {"x": (0.0, 1.0)})

@@ -24,3 +24,26 @@ def test_options_add_to_the_text() -> None:
     assert judged.better == "lower"
     with pytest.raises(InvalidArgument, match="without by="):
         question_of("avg(x, variance <= 2)", by=["site"])
+
+
+ASSUMING = [
+    "avg(x, variance <= 2)",
+    "avg(x, sigma = 2)",
+    "avg(x, sigma = 2, b = 1)",
+    "catoni(x, 4)",
+    "mse(p, y, kappa = 6)",
+]
+
+
+@pytest.mark.parametrize(
+    "text", [*ASSUMING, *(f"difference(avg(y), {each})" for each in ASSUMING[:3])]
+)
+def test_a_stranger_assumes_nothing_of_the_rows(text: str) -> None:
+    question_of(text)
+    with pytest.raises(InvalidArgument, match="assumes something of the rows"):
+        question_of(text, trusted=False)
+
+
+def test_a_stranger_asks_what_assumes_nothing() -> None:
+    for text in ("avg(x)", "avg(x) by site", "mse(p, y, 3)", "difference(avg(y), avg(x))"):
+        question_of(text, trusted=False)

@@ -198,6 +198,20 @@ def test_window_and_fold_account_for_what_is_outside(k: int) -> None:
         assert folded.hockey_stick(threshold) >= direct.hockey_stick(threshold)
 
 
+def test_a_window_that_is_cut_loses_what_the_best_power_says() -> None:
+    """Chernoff's bound at its last point, of the best of many powers on either side."""
+    pair, k, most = shift_cover(2, 0.05, 1e-6, 0.6, 0.6), 3, 2**19
+    ratios, powers, far = pair.step * pair.index, np.linspace(0.1, 60.0, 600), most * pair.step
+
+    def loss(power: float, beyond: float) -> float:
+        return k * math.log(float((pair.mass * np.exp(power * ratios)).sum())) - beyond * far
+
+    least = min(loss(-p, p) for p in powers), min(loss(1 + p, p) for p in powers)
+    seen = window(pair, k, 0.05 * math.sqrt(10 * k), math.log(1e-9), math.log(1e-9))
+    assert (seen.first, seen.last) == (-most, most)
+    assert seen.lost == pytest.approx(sum(map(math.exp, least)), rel=0.02)
+
+
 @given(rho=st.floats(0.0, 0.99), k=st.integers(1, 4))
 def test_excess_is_the_plain_sum(rho: float, k: int) -> None:
     pair = fold(shift_cover(3, 0.04, 0.02, 0.8, 0.8), k, 0.2, math.log(1e-6), math.log(1e-6))
