@@ -94,9 +94,7 @@ def test_without_charges_it_is_not(ask: bool) -> None:
 
 def test_at_the_full_level_it_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the weight of the symbol and what has leaked, every claim has all that is left."""
-    monkeypatch.setattr(
-        "holdfast.mechanisms.claims.claim_level", lambda left, _weight, _nats: left
-    )
+    monkeypatch.setattr("holdfast.mechanisms.claims.claim_level", lambda left, _weight, _nats: left)
     assert failure(ask=False) > BETA
 
 
