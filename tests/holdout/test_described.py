@@ -18,7 +18,7 @@ from holdfast.statistics.derived import is_derived
 from tests.holdout.tables import BOUNDS, Crash, copied, crash, opened, table, watch
 from tests.ledger.forging import faults
 from tests.ledger.reading import folded, rows_of
-from tests.seam import bound
+from tests.seam import bound, transcript_of
 
 ODD = pl.DataFrame(
     {
@@ -202,6 +202,34 @@ def test_described_and_other_questions_are_asked_together(tmp_path: Path) -> Non
         assert first.bits is None
         assert first.leaked == 0.0
     assert faults(path, sample=rows) == []
+
+
+def test_what_was_settled_here_is_what_a_reader_folds(tmp_path: Path) -> None:
+    path = described_ledger(tmp_path, questions=20, tolerance=0.2)
+    with opened(tmp_path, table()) as holdout:
+        holdout.ask_many(["avg(late)", "avg(x) where late", OTHER, "std(x)"])
+        assert holdout.check("avg(x > 20)", guess=0.5, tolerance=0.2).status == "confirmed"
+        refuted = holdout.check("avg(origin = 'JFK')", guess=0.9, tolerance=0.2)
+        assert "not confirmed" in [each.status for each in refuted.parts]
+        holdout.gate("avg(late)", at_least=0.1)
+        here, read = transcript_of(holdout), folded(path)
+    assert [*here.answers] == [*read.answers]
+    assert [*here.lines] == [*read.lines]
+    assert here.account == read.account
+
+
+@pytest.mark.parametrize("text", ["avg( x > 2e1 ) where late", "avg(x>20.0) where late"])
+def test_a_number_that_is_written_otherwise_has_the_same_description(
+    tmp_path: Path, text: str
+) -> None:
+    written: list[tuple[object, ...]] = []
+    for folder, question in (("canonical", "avg(x > 20) where late"), ("otherwise", text)):
+        described_ledger(tmp_path / folder)
+        with opened(tmp_path / folder, table()) as holdout:
+            look = holdout.ask(question).recorded
+            written.append((look.question, look.rule, look.bits, look.event, look.symbols))
+            written[-1] += (look.interval, look.subjects, look.part_of_range, look.charge)
+    assert written[0] == written[1]
 
 
 def test_a_repeated_question_costs_nothing_and_adds_no_bytes(tmp_path: Path) -> None:

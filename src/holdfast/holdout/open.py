@@ -363,7 +363,8 @@ def _new_ledger(
     contents = RowContents(rows.sample, request.declarations.key)
     for public_rows in others:
         require_others(public_rows, request.name or home.stem, rows.are, contents)
-    opening = replace(_opening(home, request, rows.sample, training), split=rows.split)
+    opening = _opening(home, request, rows.sample, training, incomplete=rows.incomplete)
+    opening = replace(opening, split=rows.split)
     ids = " If these are ids of another task, say which: task= (--task)."
     hint = ids if len(rows.sample.types) == 1 else ""
     doubles = others_over(rows.content, home, rows.files, request.task)
@@ -399,17 +400,20 @@ def _opening(
     request: _OpenRequest,
     sample: Sample,
     training: Sample | None,
+    *,
+    incomplete: Sequence[str] = (),
     before: Opening | None = None,
 ) -> Opening:
     """The first entry of a new ledger, but for the fingerprint, which needs the secret.
 
-    Or another plan for one that was opened `before`, whose rows are not looked at again.
+    The `incomplete` columns miss values. Or another plan for one that was opened `before`, whose
+    rows are not looked at again.
     """
     if sample.n < 2:
         raise InvalidArgument("the table has 1 row; a holdout needs at least 2.")
     declared = request.declarations
     schema, looked_up = (
-        _with_missing(sample, training, request)
+        _with_missing(sample, incomplete, training, request)
         if before is None
         else (before.schema, before.terms.looked_up)
     )
@@ -453,27 +457,26 @@ def _opening(
 
 
 def _with_missing(
-    sample: Sample, training: Sample | None, request: _OpenRequest
+    sample: Sample, incomplete: Sequence[str], training: Sample | None, request: _OpenRequest
 ) -> tuple[Schema, tuple[int, int]]:
     """The declared schema with the columns that hold missing values, and how many of how many were
     looked up for that, which is counted: not those that were declared or are public, nor those that
     miss values in training rows.
     """
     declared = Schema(sample.types).declare(request.schema).never_null
-    missing = columns_with_missing(sample, sample.types)
     shared = () if training is None else sample.types.keys() & training.types.keys()
     in_training = columns_with_missing(training, sorted(shared)) if training else []
     public = (*(request.declarations.design or ()), *(request.declarations.public or ()))
     exempt = {*declared, *in_training, *public, request.declarations.key}
     searched = [name for name, kind in sample.types.items() if kind.kind and name not in exempt]
-    columns = [name for name in missing if name in searched]
+    columns = [name for name in incomplete if name in searched]
     if columns and request.private:
         raise InvalidArgument(
             f"{listed(columns)} {'has' if len(columns) == 1 else 'have'} rows without a value, and "
             "nothing of a private table is looked up; declare it: "
             f"schema={{{columns[0]!r}: {{'never_null': False}}}}."
         )
-    nullable = dict.fromkeys([*missing, *(each for each in in_training if each not in declared)])
+    nullable = dict.fromkeys([*incomplete, *(each for each in in_training if each not in declared)])
     looked_up = (0, 0) if request.private else (len(searched), len(columns))
     return _declared(sample.types, request.schema, nullable), looked_up
 
@@ -604,7 +607,9 @@ def _corrected(
         cost_of_declaring(desk, schema=request.schema, **families)  # refused before any is entered
     if differing.keys() & set(_REPLANNED):
         before = desk.opening
-        planned = _opening(desk.store.home, _completed(request, before), sample, None, before)
+        planned = _opening(
+            desk.store.home, _completed(request, before), sample, None, before=before
+        )
         desk.plan_anew(planned)
     if adds:
         declare_more(desk, schema=request.schema, **families)

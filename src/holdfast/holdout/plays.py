@@ -329,7 +329,9 @@ class _Call:
             # An answer that settled one side is told as an answer to whoever asks.
             folded = look is not None and look.bits is not None and line.request.side is not None
             same = same and (request.side is not None or not folded)
-            if same and alike(list(line.interval), facts["interval"]):
+            # A verdict that follows by now is the one that was told, with all that it said.
+            verdict = request.side is not None and not progress.looks
+            if same and (verdict or alike(list(line.interval), facts["interval"])):
                 return self._there(place, line, repeated=True)
         number = next(numbers)
         if request.verb != "ask":  # a claim is about the rows of the look that settles it

@@ -20,6 +20,7 @@ from holdfast.statistics.bind import short_name
 from holdfast.statistics.derived import Estimate, Subquestion
 from holdfast.statistics.description import sure_half_width
 from holdfast.statistics.entry import Bound
+from holdfast.statistics.kappa_losses import LossByKappa
 from holdfast.statistics.labelled import Labelled
 from holdfast.statistics.player import Due, played
 from holdfast.statistics.quantile import Quantile
@@ -408,7 +409,11 @@ def _left_for(
 ) -> Budget:
     """What is left for more like these questions."""
     terms, once = desk.transcript.terms, desk.once
-    undescribed = [each for each in questions if not has_description(each)]
+    undescribed = [
+        each
+        for each in questions
+        if not (has_description(each) or isinstance(each, LossByKappa))  # only its text answers it
+    ]
     stages = [stage for each in undescribed for stage in stages_to_ask(each, once=once)]
     parts = [part for stage in stages for part in stage]
     answered = {part.text for part in parts if desk.stored(_ask_wish(desk, part, tolerance))}

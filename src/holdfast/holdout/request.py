@@ -93,7 +93,8 @@ def described_question(
         if dictionaries.named and dictionaries.declarations:
             return _by_declarations(desk, bind(question, desk.table), together)
         bound = desk.ground.prior.read(question, text)
-        return ruled(desk, bound, was_read=text == bound.text, together=together)
+        was_read = text is not None and reads_alike(text, bound.text)
+        return ruled(desk, bound, was_read=was_read, together=together)
     except InvalidQuestion:
         return None  # what is wrong with it is said where it is bound to the table
 
@@ -145,7 +146,7 @@ def ruled(
 ) -> DescribedQuestion | DescribedParts | None:
     """The statistic with the rules that answer it exactly; None if it goes to the ledger.
 
-    `was_read` tells that it was read from its canonical text.
+    `was_read` tells that it was read from its canonical text, or from one of the same words.
     """
     ground = desk.ground
     if ground is None or not (was_read or reads_as_written(question.text, ground)):

@@ -246,6 +246,7 @@ def _joined(op: Op, shares: Sequence[_Source]) -> _Source:
 
 _ANY = Interval(0.0, 1.0)
 _MOST_PARTED = 4  # conditions of which every two parts are tried
+_MOST_VALUES = 16_384  # questions of which it is known what value they are about
 
 
 def _says(look: Recorded) -> _Source:
@@ -277,7 +278,7 @@ class Implications:
     _has_other_truths: bool = field(init=False)
     _described: dict[str, DescribedQuestion | None] = field(default_factory=dict)
     _read: dict[str, Bound | None] = field(default_factory=dict)
-    _values: dict[str, ValueAbout | None] = field(default_factory=dict)  # of looks, as read again
+    _values: dict[str, ValueAbout | None] = field(default_factory=dict)  # by questions' texts
     _above: dict[str, tuple[Sequence[Recorded], SharesAbove]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -351,6 +352,9 @@ class Implications:
     def _thresholds(self, question: Bound, released: ReleasedLooks) -> Iterator[_Source]:
         """Rule 4: from shares above other constants, and from quantiles, of the same value."""
         own = value_about(question)
+        if len(self._values) >= _MOST_VALUES:
+            self._values.clear()
+        self._values[question.text] = own  # it may soon be a look itself
         looks = () if own is None else released.looks_about(own.subject)
         if own is None or not looks:
             return

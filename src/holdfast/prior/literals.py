@@ -104,8 +104,8 @@ def _number(value: Fraction, of: Class, low: Fraction, high: Fraction) -> int:
     if of is Class.LEVEL:
         if value.denominator == 1 and low <= value <= high:
             chance += share(row, "range") / _multiples(Fraction(1), low, high)
-    else:
-        chance += share(row, "round") * Fraction(ROUND_NUMBERS.get(value, 0), 1000)
+    elif value in ROUND_NUMBERS:
+        chance += share(row, "round") * Fraction(ROUND_NUMBERS[value], 1000)
     if of is Class.RANGE and low <= value <= high:
         chance += share(row, "grid") * _grid(value, low, high)
     return option_millibits(chance.numerator, chance.denominator)
@@ -151,9 +151,14 @@ def _decimal(value: Fraction) -> Fraction:
     if value == 0:
         return share("decimal", "zero")
     digits, exponent = _scientific(abs(value))
-    count = len(digits)
+    return _written("+" if value > 0 else "-", len(digits), exponent)
+
+
+@lru_cache(maxsize=4096)
+def _written(sign: str, count: int, exponent: int) -> Fraction:
+    """The probability of each decimal of a sign with so many digits and this power of ten."""
     same_length = 9 if count == 1 else 81 * 10 ** (count - 2)
-    chance = share("decimal", "other") * share("sign", "+" if value > 0 else "-")
+    chance = share("decimal", "other") * share("sign", sign)
     chance *= Fraction(DECIMAL_DIGITS[count - 1], 1000 * same_length)
     if str(exponent) in PRODUCTIONS["exponent"]:
         return chance * share("exponent", str(exponent))
@@ -162,10 +167,10 @@ def _decimal(value: Fraction) -> Fraction:
 
 def _scientific(value: Fraction) -> tuple[str, int]:
     """The digits, without a 0 at either end, and the power of ten they are multiplied by."""
-    exponent = 0
-    while value.denominator != 1:
-        value, exponent = value * 10, exponent - 1
-    digits = str(value.numerator)
+    number, exponent = value.numerator, 0
+    while number % value.denominator:
+        number, exponent = number * 10, exponent - 1
+    digits = str(number // value.denominator)
     bare = digits.rstrip("0")
     return bare, exponent + len(digits) - len(bare)
 

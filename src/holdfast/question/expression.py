@@ -258,13 +258,10 @@ def bottom_up(find: Callable[[Any], _T]) -> Callable[[Expression], _T]:
     def remembered(expression: Expression) -> _T:
         if not isinstance(expression, Operation):
             return find(expression)
-        if find in expression.known:
-            already: _T = expression.known[find]
-            return already
-        if expression.height <= _SHALLOW:
-            expression.known[find] = of_whole = find(expression)
-            return of_whole
-        pending = [expression]
+        known = expression.known
+        if find not in known and expression.height <= _SHALLOW:
+            known[find] = find(expression)
+        pending = [] if find in known else [expression]
         while pending:
             node = pending[-1]
             unknown = [
@@ -275,26 +272,22 @@ def bottom_up(find: Callable[[Any], _T]) -> Callable[[Expression], _T]:
             else:
                 node.known[find] = find(node)
                 pending.pop()
-        result: _T = expression.known[find]
+        result: _T = known[find]
         return result
 
     return remembered
 
 
-def column_names(expression: Expression) -> tuple[str, ...]:
-    """The names of the columns the expression reads, sorted, each once."""
-    return tuple(sorted(_columns_in(expression)))
-
-
 @bottom_up
-def _columns_in(node: Expression) -> frozenset[str]:
+def column_names(node: Expression) -> tuple[str, ...]:
+    """The names of the columns an expression reads, sorted, each once."""
     match node:
         case Column():
-            return frozenset((node.name,))
+            return (node.name,)
         case Operation():
-            return frozenset().union(*map(_columns_in, node.args))
+            return tuple(sorted({name for arg in node.args for name in column_names(arg)}))
         case _:
-            return frozenset()
+            return ()
 
 
 _NUMBER = Constant(ValueKind.NUMBER, 0.5)
@@ -372,12 +365,10 @@ def _written_out(expression: Operation) -> str:
     pending: list[_Piece] = [expression]
     while pending:
         piece = pending.pop()
-        if isinstance(piece, str):
-            pieces.append(piece)
-        elif isinstance(piece, Operation):
+        if isinstance(piece, Operation):
             pending += reversed(_operation(piece))
         else:
-            pieces.append(_leaf(piece))
+            pieces.append(piece if isinstance(piece, str) else _leaf(piece))
     return "".join(pieces)
 
 

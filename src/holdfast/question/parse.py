@@ -517,6 +517,8 @@ def _after_statistic(rest: Sequence[TextToken]) -> str:
     word = rest[0].text.lower().replace(" ", "_")
     number = next((each.text for each in rest[1:] if each.kind == "NUMBER"), "0.2")
     hint = CLAUSES.get(word, "write it like avg(delay > 15) where origin = 'JFK'.")
+    if word == "by" and "where" in [each.text.lower() for each in rest]:
+        hint = "where comes before by, as in avg(delay) where distance > 500 by origin."
     return (
         f"A question is one statistic of the rows, and after it stands {shortened(rest[0].text)}; "
         f"{hint.format(number=number)}"
