@@ -135,7 +135,7 @@ _MOVED = {
 }
 
 
-def _meant(name: str) -> str:
+def _suggestion(name: str) -> str:
     """What to write for a name that was never here; none for those that Python looks for."""
     from holdfast.did_you_mean import NAMES, near_names
 
@@ -149,7 +149,7 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module(f"holdfast.{name}")
     home = _HOMES.get(name, _SHORTCUTS.get(name))
     if home is None:
-        advice = f"; it is holdfast.{_MOVED[name]}.{name}" if name in _MOVED else _meant(name)
+        advice = f"; it is holdfast.{_MOVED[name]}.{name}" if name in _MOVED else _suggestion(name)
         raise AttributeError(f"module 'holdfast' has no attribute {name!r}{advice}")
     globals()[name] = value = _load(f"{home}.{name}")
     return value

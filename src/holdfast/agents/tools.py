@@ -271,7 +271,7 @@ class _Verbs:
 
         def told(holdout: Holdout) -> BaseModel:
             budget = holdout.budget
-            return _made(BudgetTold, budget.to_dict(), str(budget))
+            return _result_of(BudgetTold, budget.to_dict(), str(budget))
 
         return await self._read(context, told)
 
@@ -317,7 +317,7 @@ class _Verbs:
 
         def told(holdout: Holdout) -> BaseModel:
             price = asking.cost_of(holdout)
-            return _made(CostReply, price.to_dict(), str(price))
+            return _result_of(CostReply, price.to_dict(), str(price))
 
         return await self._read(context, told)
 
@@ -369,7 +369,7 @@ class _Verbs:
         )
 
 
-def _made(kind: type[BaseModel], facts: dict[str, Any], text: str) -> BaseModel:
+def _result_of(kind: type[BaseModel], facts: dict[str, Any], text: str) -> BaseModel:
     """A result of those facts that it has a place for."""
     return kind(**{name: facts[name] for name in kind.model_fields if name in facts}, text=text)
 

@@ -516,7 +516,7 @@ def list_ledgers(as_json: Json = False) -> None:
         show_json(ledgers)
     elif ledgers:
         for facts in ledgers:
-            typer.echo(f"{facts['ledger']}\n  {_told(facts)}")
+            typer.echo(f"{facts['ledger']}\n  {_ledger_line(facts)}")
         typer.echo(f"\nNext: holdfast budget {quote(ledgers[0]['ledger'])}")
     else:
         typer.echo("There is no ledger here, nor was one opened elsewhere.")
@@ -550,7 +550,7 @@ def _facts(ledger: LedgerHome) -> dict[str, Any]:
     }
 
 
-def _told(facts: dict[str, Any]) -> str:
+def _ledger_line(facts: dict[str, Any]) -> str:
     if "error" in facts:
         return f"cannot be read: {facts['error']}"
     return (

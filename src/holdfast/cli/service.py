@@ -205,7 +205,7 @@ def _create(
         show_json(granted.to_dict())
         return
     typer.echo(
-        f"{granted.text}\n\n{_said(granted.token, 0)}. It is shown this once; send it to {name}."
+        f"{granted.text}\n\n{_summary(granted.token, 0)}. It is shown this once; send it to {name}."
     )
 
 
@@ -218,7 +218,7 @@ def _list(folder: _Folder = _FOLDER, as_json: Json = False) -> None:
         show_json([{**token.to_dict(), "spent": spent} for token, spent in spending])
         return
     for token, spent in spending:
-        typer.echo(f"{token.id}  {_said(token, spent)}")
+        typer.echo(f"{token.id}  {_summary(token, spent)}")
     if not spending:
         typer.echo("No token has been made.")
     typer.echo("\nNext: holdfast token create NAME --role analyst")
@@ -259,7 +259,7 @@ def _rotate(
         show_json(granted.to_dict())
         return
     old = "is refused from now on" if overlap is None else f"is taken for {overlap} more"
-    typer.echo(f"{granted.text}\n\n{_said(granted.token, spent)}. The old one {old}.")
+    typer.echo(f"{granted.text}\n\n{_summary(granted.token, spent)}. The old one {old}.")
 
 
 @contextmanager
@@ -275,7 +275,7 @@ def _store(folder: str) -> Iterator[TokenStore]:
         store.close()
 
 
-def _said(token: Token, spent: int) -> str:
+def _summary(token: Token, spent: int) -> str:
     """A token in words."""
     cap = "any number of questions" if token.questions is None else f"{token.questions:,} questions"
     if token.share is not None:

@@ -303,7 +303,7 @@ class Answer(float):
         }
 
     def __str__(self) -> str:
-        return " · ".join([f"{self._said}{self._status_word}{self._result}", *self._facts])
+        return " · ".join([f"{self._verdict_word}{self._status_word}{self._result}", *self._facts])
 
     __repr__ = __str__
 
@@ -381,7 +381,7 @@ class Answer(float):
         return self.repeated or not self._own_looks
 
     @property
-    def _said(self) -> str:
+    def _verdict_word(self) -> str:
         """The verdict of a difference, to stand before its number."""
         return f"{self.verdict}: " if self.verdict else ""
 
@@ -415,7 +415,7 @@ class Answer(float):
     def _repr_html_(self) -> str:
         facts = " &middot; ".join(map(html.escape, [self.name, *self._facts, self.assumes]))
         return (
-            f"<div>{self._said}{self._status_word}<b>{html.escape(self._result)}</b><br>"
+            f"<div>{self._verdict_word}{self._status_word}<b>{html.escape(self._result)}</b><br>"
             f"<small>{facts}</small></div>"
         )
 

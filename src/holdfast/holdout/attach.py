@@ -304,8 +304,8 @@ def _wanted(desk: Desk, new: AttachedColumn) -> AttachedColumn | None:
     is_declared = new.bounds is not None or new.is_computed
     if first is not None and is_declared and new.bounds != first.bounds:
         raise InvalidArgument(
-            f"bounds is {_told(new)}, and the same column was attached as {first.name!r} with "
-            f"{_told(first)}; declare those, or give others in the question."
+            f"bounds is {_bounds_of(new)}, and the same column was attached as {first.name!r} with "
+            f"{_bounds_of(first)}; declare those, or give others in the question."
         )
     if first is not None and new.keyless is not first.keyless:
         raise InvalidArgument(
@@ -317,7 +317,7 @@ def _wanted(desk: Desk, new: AttachedColumn) -> AttachedColumn | None:
     return new if first is None else replace(new, column=first.name, bounds=first.bounds)
 
 
-def _told(column: AttachedColumn) -> str:
+def _bounds_of(column: AttachedColumn) -> str:
     """The declared bounds of a column, as they are written."""
     if column.bounds is None:
         return "bool" if column.is_computed else "none"

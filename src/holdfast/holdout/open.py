@@ -221,7 +221,7 @@ def open(
     divide = None if split is None else _dividing(split, data, table, train, declarations)
     home = _home(data, name, ledger, secret, _named_by(train, declarations.form, divide))
     fresh = not home.is_there()
-    made = _made(home, declarations, data, table, train, timeout, divide) if fresh else None
+    made = _new_ledger(home, declarations, data, table, train, timeout, divide) if fresh else None
     store = Store.open(home)
     try:
         transcript = Transcript.resumed(store)
@@ -337,7 +337,7 @@ def _dividing(
     return cache(partial(Rows.of_part, data, KnownTable(request.form), split, unit))
 
 
-def _made(
+def _new_ledger(
     home: LedgerHome,
     request: _OpenRequest,
     data: Any,

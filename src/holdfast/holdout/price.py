@@ -225,11 +225,11 @@ class _Rehearsal:
 
     def _put(self, batch: Due) -> list[Estimate]:
         fresh: list[Wish] = []
-        estimates = [self._found(place, part, fresh) for place, part in batch]
+        estimates = [self._estimate(place, part, fresh) for place, part in batch]
         self.batches.extend(by_mechanism(fresh))
         return estimates
 
-    def _found(self, place: int, part: Subquestion, fresh: list[Wish]) -> Estimate:
+    def _estimate(self, place: int, part: Subquestion, fresh: list[Wish]) -> Estimate:
         statistic, claims = part.statistic, part.guess is not None
         wanted = self.guess.tolerance_at(place, self.tolerance)
         t = self.desk.half_width(wanted, statistic)
@@ -440,13 +440,13 @@ def _left_for(
     ]
     stages = [stage for each in undescribed for stage in stages_to_ask(each, once=once)]
     parts = [part for stage in stages for part in stage]
-    answered = {part.text for part in parts if desk.stored(_asked(desk, part, tolerance))}
+    answered = {part.text for part in parts if desk.stored(_ask_wish(desk, part, tolerance))}
     return desk.budget().for_more_of(
         [question_kind(each, terms, answered, once=once, vector=vector) for each in undescribed]
     )
 
 
-def _asked(desk: Desk, part: Statistic, tolerance: float | None) -> Wish:
+def _ask_wish(desk: Desk, part: Statistic, tolerance: float | None) -> Wish:
     return Wish(part, desk.half_width(tolerance, part))
 
 

@@ -380,7 +380,7 @@ class Search:
                 "-ln of its prior and of that of its cell. Call winner."
             )
         desk.refresh()
-        stand_in = _of_stand_in(desk, self._dictionary, self._asked(question))
+        stand_in = _of_stand_in(desk, self._dictionary, self._question_of(question))
         return cost_of(desk, stand_in, Guess(), None)
 
     @takes()
@@ -405,7 +405,7 @@ class Search:
         first, by default), or any other, whose interval is wider by its length. In a search that
         tells only its winner this is one more claim, about this configuration alone.
         """
-        desk, name, asked = self._desk(), self.column(configuration), self._asked(question)
+        desk, name, asked = self._desk(), self.column(configuration), self._question_of(question)
         desk.refresh()
         if values is not None:
             bringing = Bringing(
@@ -421,7 +421,7 @@ class Search:
             winner = self._winner_known(desk)
             if winner is not None and winner.member == name:
                 return Answer(winner, desk.budget(), repeated=True)
-            return self._told(desk, [name], None, CallTerms(why, asked_by), alone=True)
+            return self._answer_about(desk, [name], None, CallTerms(why, asked_by), alone=True)
         score = late_question(
             self._dictionary, desk.opening, desk.transcript.attached.columns, asked, name
         )
@@ -447,7 +447,7 @@ class Search:
         bringing = Bringing(
             Fields(name, None, None), self._bounds(values, digest), "refuse", digest
         )
-        self._bring(desk, values, bringing, self._asked(None), asked_by)
+        self._bring(desk, values, bringing, self._question_of(None), asked_by)
 
     @takes()
     def winner(
@@ -488,7 +488,7 @@ class Search:
         places = sorted(columns)
         scores = self._cv_scores(places, cv, cv_rows)
         members = [columns[place] for place in places]
-        return self._told(desk, members, scores, CallTerms(why, asked_by), alone=False)
+        return self._answer_about(desk, members, scores, CallTerms(why, asked_by), alone=False)
 
     def place_of(self, answer: Answer) -> int:
         """The number of the configuration that an answer is about."""
@@ -518,7 +518,7 @@ class Search:
         (question,) = self._dictionary.questions
         return next(iter(desk.transcript.looks_at(f"winner({question})")), None)
 
-    def _told(
+    def _answer_about(
         self,
         desk: Desk,
         members: Sequence[str],
@@ -565,7 +565,7 @@ class Search:
         self._require_readable(desk, question, values, how)
         attach_column(desk, values, how, asked_by)
 
-    def _asked(self, question: Question | None) -> Question:
+    def _question_of(self, question: Question | None) -> Question:
         if question is not None:
             return question
         if not self.questions:

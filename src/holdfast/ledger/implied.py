@@ -342,7 +342,7 @@ class Implications:
         if condition is None:
             return
         for look in released.looks_about(condition_subject(condition)):
-            other, source = self._asked(look.question), _says(look)
+            other, source = self._question_of(look.question), _says(look)
             joint = None if other is None else junction_of(other)
             if source is None or other is None or joint is None:
                 continue
@@ -388,7 +388,7 @@ class Implications:
         if look.look is None or not _is_telling(look):
             return
         if text not in self._values:
-            question = self._asked(text)
+            question = self._question_of(text)
             self._values[text] = None if question is None else value_about(question)
         about = self._values[text]
         if about is not None and about.subject == subject:
@@ -408,7 +408,7 @@ class Implications:
         value, inside = whole
         groups: dict[str, dict[str, tuple[Expression, list[_Source]]]] = {}  # by what parts them
         for look in released.looks_about(group_subject(value, inside)):
-            source, other = _says(look), self._asked(look.question)
+            source, other = _says(look), self._question_of(look.question)
             group = None if other is None else mean_within(other)
             if source is None or group is None or group[0].text != value.text:
                 continue
@@ -451,7 +451,7 @@ class Implications:
             boxes.append((_ANY, Interval(question.low, question.high)))
         return Implied(whole_implied(boxes), tuple(looks), tuple(looks))
 
-    def _asked(self, text: str) -> Bound | None:
+    def _question_of(self, text: str) -> Bound | None:
         """What the text of a look asks for; None where nobody can say."""
         if text not in self._read:
             try:
@@ -469,7 +469,7 @@ class Implications:
         for look in released.answers:
             if look.status != "shown" and not look.question.startswith(_DIFFERENCE):
                 continue
-            source, question = _says(look), self._asked(look.request.question)
+            source, question = _says(look), self._question_of(look.request.question)
             pair = None if question is None else _pair(question)
             if source is None or question is None or pair is None:
                 continue

@@ -82,12 +82,12 @@ class Described(Uncounted):
         return [look.symbols_of(each) for look, each in zip(looks, evidence, strict=True)]
 
     def settle(self, offers: Sequence[Offer], symbols: Sequence[Symbol]) -> list[Release]:
-        return each_settled(self._told, offers, symbols)
+        return each_settled(self._release, offers, symbols)
 
-    def _told(self, offer: Offer, symbol: Symbol) -> Release:
+    def _release(self, offer: Offer, symbol: Symbol) -> Release:
         if not isinstance(symbol, list | tuple) or offer.extra is None:
             raise TypeError(f"a described answer needs whole numbers, not {symbol!r}")
-        answer = _told(rule_from(offer.extra["rule"]), tuple(symbol))
+        answer = _answer_of(rule_from(offer.extra["rule"]), tuple(symbol))
         if offer.extra["turned"]:
             answer = answer.turned()
         silent = answer.value is None or tuple(answer.interval) == (0.0, 1.0)
@@ -112,7 +112,7 @@ def release_of(question: DescribedQuestion, number: int, symbols: Symbols) -> Re
 
 
 @lru_cache(maxsize=1024)
-def _told(rule: Rule, symbols: Symbols) -> Told:
+def _answer_of(rule: Rule, symbols: Symbols) -> Told:
     """What symbols stand for: needed when a batch is answered, and when it is read again."""
     return rule.decode(symbols)
 

@@ -64,7 +64,7 @@ class GradedGates(Claims):
         grades = {
             # Where a grade is spent already, it does not occur.
             "log_levels": [level if level > -math.inf else None for level in levels],
-            "adjusted": [_told(terms, grade) for grade in GRADES],
+            "adjusted": [_failure_of(terms, grade) for grade in GRADES],
             "before": self._before(terms, account),
             "described": _described(terms) if account.described else 0.0,
         }
@@ -82,7 +82,7 @@ class GradedGates(Claims):
         memory = account.memory.get(self.name, {"shown": 0, "adjusted": 0.0})
         # Of all looks at claims those told nothing that were not shown, or not confirmed.
         confirmed = account.claims - account.gates - account.surprises + account.shown
-        ungraded = _told(terms, 1.0) if confirmed > memory["shown"] else 0.0
+        ungraded = _failure_of(terms, 1.0) if confirmed > memory["shown"] else 0.0
         return max(ungraded, float(memory["adjusted"]))
 
     def respond(
@@ -152,7 +152,7 @@ class GradedGates(Claims):
         return later
 
 
-def _told(terms: Terms, grade: float) -> float:
+def _failure_of(terms: Terms, grade: float) -> float:
     """The failure probability that a grade is; what was looked up at opening is a part of it."""
     return round_up(grade * math.exp(terms.log_beta - terms.pots.log_weight), 4)
 

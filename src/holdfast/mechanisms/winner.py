@@ -228,9 +228,9 @@ class Winner(Uncounted):
         return [(best, low)]
 
     def settle(self, offers: Sequence[Offer], symbols: Sequence[Symbol]) -> list[Release]:
-        return each_settled(self._told, offers, symbols)
+        return each_settled(self._release, offers, symbols)
 
-    def _told(self, offer: Offer, symbol: Symbol) -> Release:
+    def _release(self, offer: Offer, symbol: Symbol) -> Release:
         standing = _Standing.read(offer)
         if not isinstance(symbol, list | tuple) or len(symbol) != 2:
             raise TypeError(f"the symbol of a search is a candidate and a cell, not {symbol!r}")

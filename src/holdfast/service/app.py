@@ -242,14 +242,14 @@ def ask_one_of_each() -> None:
     listed = os.environ.get(STATE)
     os.environ[STATE] = ""
     try:
-        _asked()
+        _ask_one_question()
     finally:
         os.environ.pop(STATE)
         if listed is not None:
             os.environ[STATE] = listed
 
 
-def _asked() -> None:
+def _ask_one_question() -> None:
     numbers = [place / _ROWS for place in range(_ROWS)]
     frame = pl.DataFrame({"x": numbers, "y": numbers[::-1], "group": ["a", "b"] * (_ROWS // 2)})
     with (

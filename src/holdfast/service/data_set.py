@@ -343,7 +343,7 @@ class Served:
 
     def _answer_waiting(self) -> None:
         """Answer those who wait, in one batch; who comes meanwhile has the next turn."""
-        calls = self._taken()
+        calls = self._next_calls()
         if calls:  # who waited may have cancelled
             self._answer(calls)
         with self._guard:
@@ -367,7 +367,7 @@ class Served:
             with suppress(RuntimeError):  # it is closed: nobody waits
                 loop.call_soon_threadsafe(_tell, loop, pairs)
 
-    def _taken(self) -> list[_Call]:
+    def _next_calls(self) -> list[_Call]:
         """Those that wait, but only the first of each key: the others are told what it is told.
 
         To answer several costs little more than one, and who was answered lately may come again at

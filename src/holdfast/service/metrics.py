@@ -68,7 +68,7 @@ class Metrics:
     def text(self, budgets: Mapping[str, Budget | None]) -> str:
         """All metrics; of data sets, those of which a budget is given, None where it is unread."""
         families: dict[str, Counter[str]] = {name: Counter() for name in _HELP}
-        for (name, labels), value in self._told():
+        for (name, labels), value in self._series():
             families[name][labels] += value  # type: ignore[assignment]
         told = [f'dataset="{dataset}"' for dataset in budgets]
         for name in ("holdfast_refusals_total", "holdfast_waiting"):
@@ -114,7 +114,7 @@ class Metrics:
             self._counted[first : first + len(text)] = text
             return place
 
-    def _told(self) -> Iterator[tuple[_Series, float]]:
+    def _series(self) -> Iterator[tuple[_Series, float]]:
         """The series of all workers; of those that died, what only grows."""
         if self._folder is None:
             yield from _read(self._counted[:])

@@ -93,18 +93,18 @@ def _of_body(operation: dict[str, Any], schemas: dict[str, Any]) -> Iterator[Fie
 def _reply(operation: dict[str, Any], schemas: dict[str, Any]) -> str:
     """What an operation replies with when nothing is wrong, in words."""
     content = operation["responses"][min(operation["responses"])].get("content", {})
-    names = [_told(each["schema"], schemas) or kind for kind, each in content.items()]
+    names = [_field_names(each["schema"], schemas) or kind for kind, each in content.items()]
     return " or ".join(names)
 
 
-def _told(schema: dict[str, Any], schemas: dict[str, Any]) -> str:
+def _field_names(schema: dict[str, Any], schemas: dict[str, Any]) -> str:
     """The names of fields; of a list of records also theirs."""
     schema = _resolved(schema, schemas)
     if "anyOf" in schema:
-        return "; or ".join(_told(each, schemas) for each in schema["anyOf"])
+        return "; or ".join(_field_names(each, schemas) for each in schema["anyOf"])
     named = []
     for name, each in schema.get("properties", {}).items():
-        own = _told(each.get("items", {}), schemas)
+        own = _field_names(each.get("items", {}), schemas)
         left_out = name not in schema.get("required", ())
         facts = [*(["may be left out"] if left_out else []), *([f"each: {own}"] if own else [])]
         named.append(f"`{name}` ({'; '.join(facts)})" if facts else f"`{name}`")

@@ -241,7 +241,7 @@ async def ledger(
         lines = view.page(after, limit + 1)  # one more, if there is one
         shown, more = lines.page(after, limit), len(lines) > limit
         visible = ledger_told(shown.to_dicts(), token, holdout)
-        extra = _carried(shown, token) if details else {}
+        extra = _page_details(shown, token) if details else {}
         return {
             "lines": visible,
             "next": visible[-1]["number"] if more else None,
@@ -300,7 +300,7 @@ async def plan(
     return JsonReply({**plan_made.to_dict(), "text": str(plan_made)})
 
 
-def _carried(page: LedgerView, token: Token) -> dict[str, Any]:
+def _page_details(page: LedgerView, token: Token) -> dict[str, Any]:
     """The lines of a page and their looks, whole; a viewer does not learn who asked."""
     mine = {look for line in page for look in (line.look, *line.parts)}
     looks = [look for look in page.looks if look.look in mine]

@@ -214,19 +214,19 @@ class TokenStore:
             questions = require.positive_integer("questions", questions)
         if share is not None and not 0.0 < (share := require.finite("share", share)) <= 1.0:
             raise InvalidArgument(f"share is {share!r}; it must be above 0 and at most 1.")
-        content = secrets.token_bytes(40) if key is None else self._drawn(key)
+        content = secrets.token_bytes(40) if key is None else self._derived_bytes(key)
         token_id, secret = content[:8].hex(), _secret_text(content[8:])
         text = f"hf_{token_id}_{secret}"
         wanted = (name, role, dataset, questions, share)
         with self._guard, plainly(self._path):
-            existing = self._found("id = ?", token_id)
+            existing = self._token_where("id = ?", token_id)
             if existing is None:
                 self._require_new_name(name)
                 self._connection.execute(
                     "INSERT INTO tokens VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)",
                     (token_id, self._hashed(secret), *wanted, _now(), expires),
                 )
-                existing = self._found("id = ?", token_id)
+                existing = self._token_where("id = ?", token_id)
         if existing is None or existing.granted != wanted:
             raise InvalidArgument(
                 "the key was used to make another token; use another key for this one."
@@ -239,7 +239,7 @@ class TokenStore:
         if shape is None:
             return None
         token_id, secret = shape.groups()
-        stored, token = self._kept(token_id)
+        stored, token = self._hash_and_token(token_id)
         hashed = self._hashed(secret)
         if not hmac.compare_digest(hashed, stored) and not self._is_rotated(token_id, hashed):
             return None
@@ -254,10 +254,10 @@ class TokenStore:
 
     def in_force(self, token_id: str) -> Token | None:
         """The token of an ID, unless it is expired or revoked."""
-        _, token = self._kept(token_id)
+        _, token = self._hash_and_token(token_id)
         return self._unless_over(token)
 
-    def _kept(self, token_id: str) -> tuple[str, Token | None]:
+    def _hash_and_token(self, token_id: str) -> tuple[str, Token | None]:
         """The hash of a token, and the token; a hash that no secret has if there is none."""
         with self._looking, plainly(self._path):
             row = self._shown.execute(_SHOWN, (token_id,)).fetchone()
@@ -282,7 +282,7 @@ class TokenStore:
             token = self._named(which)
             if token.revoked is None:
                 self._revoke(token.id)
-            return self._found("id = ?", token.id) or token
+            return self._token_where("id = ?", token.id) or token
 
     def rotate(self, which: str, overlap: str | None = None) -> Granted:
         """Give a token another secret: whose it is, its caps and what it spent stay as they are.
@@ -438,14 +438,14 @@ class TokenStore:
             "UPDATE tokens SET revoked = ? WHERE id = ? AND revoked IS NULL", (_now(), token_id)
         )
 
-    def _found(self, condition: str, *values: str) -> Token | None:
+    def _token_where(self, condition: str, *values: str) -> Token | None:
         row = self._connection.execute(
             f"SELECT {_COLUMNS} FROM tokens WHERE {condition}", values
         ).fetchone()
         return None if row is None else Token(*row)
 
     def _named(self, which: str) -> Token:
-        token = self._found("id = ? OR name = ?", which, which)
+        token = self._token_where("id = ? OR name = ?", which, which)
         if token is None:
             raise InvalidArgument(
                 f"there is no token {which[:_LONGEST_NAME]!r}; `holdfast token list` names all."
@@ -453,7 +453,7 @@ class TokenStore:
         return token
 
     def _require_new_name(self, name: str) -> None:
-        if self._found("name = ?", name) is not None:
+        if self._token_where("name = ?", name) is not None:
             raise InvalidArgument(
                 f"there is, or was, a token {name!r}, and the ledger knows who asked by their "
                 "names; choose another name."
@@ -462,7 +462,7 @@ class TokenStore:
     def _hashed(self, secret: str) -> str:
         return keyed(self._secret, _PURPOSE, secret)
 
-    def _drawn(self, key: str) -> bytes:
+    def _derived_bytes(self, key: str) -> bytes:
         """As good as random for whoever lacks the secret, and the same for the same key."""
         parts = [keyed(self._secret, f"{_PURPOSE} {place}", key) for place in range(2)]
         return bytes.fromhex("".join(parts))[:40]

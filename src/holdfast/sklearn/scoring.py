@@ -578,7 +578,7 @@ def _decided(
     import numpy as np
 
     if predictions.ndim == 2:
-        towards = _given(np.full(len(labels), positive), predictions, learnt)
+        towards = _label_chances(np.full(len(labels), positive), predictions, learnt)
     else:  # it is about the last of the estimator's two classes
         towards = predictions if learnt is not None and learnt[-1] == positive else -predictions
     return np.asarray(np.arcsinh(towards) / _MOST_DECIDED)
@@ -594,7 +594,9 @@ def _log_probability(
 ) -> NDArray[np.float64]:
     import numpy as np
 
-    return np.asarray(np.log(np.clip(_given(labels, predictions, learnt), _LEAST_PROBABILITY, 1.0)))
+    return np.asarray(
+        np.log(np.clip(_label_chances(labels, predictions, learnt), _LEAST_PROBABILITY, 1.0))
+    )
 
 
 def _neg_brier_score(name: str, classes: _Array, sizes: _Array) -> Scoring:  # noqa: ARG001
@@ -615,7 +617,9 @@ def _squared_distance(
     return np.asarray(-part * (((predictions - truth) ** 2).sum(axis=1) + unknown))
 
 
-def _given(labels: _Array, predictions: _Array, learnt: _Array | None) -> NDArray[np.float64]:
+def _label_chances(
+    labels: _Array, predictions: _Array, learnt: _Array | None
+) -> NDArray[np.float64]:
     """The probability that was given to each label; 0 to a class that nobody learnt."""
     import numpy as np
 

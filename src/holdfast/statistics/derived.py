@@ -205,7 +205,9 @@ def staged(question: Derived, guess: float | None, *, once: bool = False) -> Pla
             "..., or give bounds=."
         )
     for place, stage in enumerate(stages):
-        parts = [bound for part in stage if (bound := _given(part, intervals)) is not None]
+        parts = [
+            bound for part in stage if (bound := _with_least_share(part, intervals)) is not None
+        ]
         if len(parts) < len(stage):
             return Joined(None, Interval(question.low, question.high))
         if guess is None or place < len(stages) - 1:
@@ -378,7 +380,7 @@ def _least_share(share: Interval) -> float | None:
     return float(digits.quantize(place, ROUND_FLOOR))
 
 
-def _given(part: Statistic, intervals: Mapping[str, Interval]) -> Statistic | None:
+def _with_least_share(part: Statistic, intervals: Mapping[str, Interval]) -> Statistic | None:
     """A part as the answers before it have it: of a group, by the share it has at least.
 
     None if nothing can be asked of so small a group.

@@ -154,7 +154,7 @@ class Quantile:
         try:
             while v is not None:
                 if v not in estimates:
-                    estimates[v] = yield from self._asked(v)
+                    estimates[v] = yield from self._share_up_to(v)
                 v = walk.send(estimates[v].interval)
         except StopIteration:
             pass
@@ -164,7 +164,9 @@ class Quantile:
         found_there = self.join(estimates)
         return Joined(found_there.value, found_there.interval)
 
-    def _asked(self, v: float) -> Generator[Sequence[Subquestion], Sequence[Estimate], Estimate]:
+    def _share_up_to(
+        self, v: float
+    ) -> Generator[Sequence[Subquestion], Sequence[Estimate], Estimate]:
         """The share up to a threshold: of rows that are left out, their share is asked first."""
         means = (self.threshold(v),)
         parts: list[Estimate] = []

@@ -113,7 +113,7 @@ class RoundedMean:
 
     def decode(self, symbols: Symbols) -> Told:
         (cell,) = symbols
-        value, interval = _told(cell, _radius(self.rows, self.log_p))
+        value, interval = _cell_estimate(cell, _radius(self.rows, self.log_p))
         return Told(value, interval, (self.rows, self.rows))
 
     def encode(self, evidence: Evidence) -> Symbols:
@@ -142,7 +142,7 @@ class RoundedGroupMean:
         (least, most), missing, (cell,) = self._sizes.read(symbols)
         if least == 0:
             return Told(None, UNKNOWN, (least, most), missing)
-        value, interval = _told(cell, _radius(least, self.log_p))
+        value, interval = _cell_estimate(cell, _radius(least, self.log_p))
         return Told(value, interval, (least, most), missing)
 
     def encode(self, evidence: Evidence) -> Symbols:
@@ -219,7 +219,7 @@ class RoundedContrast:
         alpha = self._radius([low for low, _ in ends])
         if alpha is None:
             return Told(None, UNKNOWN, (least, most), missing)
-        value, interval = _told(cell, alpha)
+        value, interval = _cell_estimate(cell, alpha)
         return Told(value, interval, (least, most), missing)
 
     def encode(self, evidence: Evidence) -> Symbols:
@@ -280,7 +280,7 @@ def _cell(value: Fraction, alpha: float) -> int:
     return round(value / (Fraction(alpha) / 2))
 
 
-def _told(cell: int, alpha: float) -> tuple[float, Interval]:
+def _cell_estimate(cell: int, alpha: float) -> tuple[float, Interval]:
     cell = require.integer_between("cell", cell, 0, math.ceil(2 / Fraction(alpha)))
     value, reach = cell * Fraction(alpha) / 2, Fraction(rounded_half_width(alpha))
     low, high = (

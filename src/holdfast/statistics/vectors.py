@@ -134,20 +134,22 @@ def vector_mean(
             f"bound is {bound!r} and sigma is {sigma!r}; a vector has a bound on its norm, or a "
             "declared scale: give one of them."
         )
-    return TableCall(VECTOR, (norm, bound if sigma is None else Scale(sigma).text, *_given(values)))
+    return TableCall(
+        VECTOR, (norm, bound if sigma is None else Scale(sigma).text, *_values_of(values))
+    )
 
 
 def coordinate(place: int, values: Sequence[What], *, bound: float) -> Call:
     """One coordinate of the mean of a vector whose l2 norm is at most `bound`, counted from 1."""
-    return Call("coordinate", (place, bound, *_given(values)))
+    return Call("coordinate", (place, bound, *_values_of(values)))
 
 
 def coordinate_l1(place: int, values: Sequence[What], *, bound: float) -> Call:
     """One coordinate of the mean of a vector whose l1 norm is at most `bound`, counted from 1."""
-    return Call("coordinate_l1", (place, bound, *_given(values)))
+    return Call("coordinate_l1", (place, bound, *_values_of(values)))
 
 
-def _given(values: object) -> list[What]:
+def _values_of(values: object) -> list[What]:
     if isinstance(values, str):
         raise InvalidArgument(f"values is {values!r}; it must be {_ALLOWED}.")
     return require.items("values", values, _ALLOWED)

@@ -181,7 +181,7 @@ def _panel(alt: Any, title: str, rows: list[tuple[str, Recorded]], colours: dict
                 "open high": ends.high is None,
                 "claimed": _claimed_in_vain(line),
                 "outcome": _outcome(line),
-                "said": _said(line),
+                "said": _figures(line),
             }
         )
         height += _ROOM_BELOW
@@ -231,7 +231,7 @@ def _claimed_in_vain(line: Recorded) -> float | None:
     return line.request.guess if line.value is None and line.request.side is not None else None
 
 
-def _said(line: Recorded) -> str:
+def _figures(line: Recorded) -> str:
     """What an answer says in figures, and what it decides."""
     if line.value is None:
         return f"{line.status}: {line.claimed}" if line.claimed else line.status
