@@ -6,11 +6,7 @@ ledger keeps them.
 
 from __future__ import annotations
 
-import os
-import resource
 import statistics
-import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +15,7 @@ import numpy as np
 import polars as pl
 
 from benchmarks.measure import Row
+from benchmarks.starting import seconds
 
 __all__ = ["rows"]
 
@@ -48,10 +45,10 @@ def _read(folder: Path) -> Row:
     pairs = []
     for number in range(REPEATS):
         ours = _holdfast(folder, "init", "large.csv", "--name", f"large{number}")
-        pairs.append((ours, _python(folder, "-c", read)))
-    seconds = statistics.median(ours for ours, _ in pairs)
+        pairs.append((ours, seconds(["-c", read], folder)))
+    took = statistics.median(ours for ours, _ in pairs)
     ratio = statistics.median(ours / theirs for ours, theirs in pairs)
-    return Row(f"init of {size:.0f} MB of CSV", "Polars: its own read", seconds, ratio, 2.0)
+    return Row(f"init of {size:.0f} MB of CSV", "Polars: its own read", took, ratio, 2.0)
 
 
 def _compared(folder: Path, what: str, command: str, words: list[str]) -> Row:
@@ -67,25 +64,7 @@ def _compared(folder: Path, what: str, command: str, words: list[str]) -> Row:
 
 def _holdfast(folder: Path, *words: str) -> float:
     """Seconds of the processor that a command takes, from its start to its end."""
-    return _python(folder, "-m", "holdfast", *words)
-
-
-def _python(folder: Path, *words: str) -> float:
-    alone = {**os.environ, "HOLDFAST_STATE": str(folder / "state")}
-    before = _spent()
-    subprocess.run(
-        [sys.executable, *words],
-        cwd=folder,
-        env=alone,
-        check=True,
-        capture_output=True,
-    )
-    return _spent() - before
-
-
-def _spent() -> float:
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
+    return seconds(["-m", "holdfast", *words], folder)
 
 
 def _flights(rows: int) -> pl.DataFrame:

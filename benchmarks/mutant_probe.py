@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import operator
 import os
+import sys
 from collections.abc import Callable
 
 import numpy as np
@@ -75,3 +76,19 @@ def pytest_runtest_logreport(report: object) -> None:
     if "PYTEST_XDIST_WORKER" not in os.environ and getattr(report, "when", "") == "call":
         seconds, outcome = getattr(report, "duration", 0.0), getattr(report, "outcome", "")
         _append("tests", f"{getattr(report, 'nodeid', '')}\t{seconds:.3f}\t{outcome}\n")
+
+
+_files: list[object] = []
+
+
+def pytest_runtest_setup(item: object) -> None:
+    """In another file nothing is known of before: what is kept would hide who reaches a mutant."""
+    path = getattr(item, "path", None)
+    if _files != [path]:
+        _files[:] = [path]
+        modules = [each for name, each in sys.modules.items() if name.startswith("holdfast.")]
+        classes = [each for m in modules for each in vars(m).values() if isinstance(each, type)]
+        for place in (*modules, *classes):
+            for each in list(vars(place).values()):
+                if hasattr(each, "cache_clear"):
+                    each.cache_clear()

@@ -15,6 +15,7 @@ import copy
 import hashlib
 import importlib
 import json
+import math
 import os
 import select
 import shutil
@@ -27,7 +28,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -214,6 +215,7 @@ class Reach:
 
         def cost(test: str) -> float:
             far = 1 if stem in test else 3 if room in test or _RECORD in test else 8
+            far *= 10 if "postgres" in test and "postgres" not in stem else 1  # a server is started
             return far * (self.tests.get(test, 0.0) + 0.01)
 
         return sorted(self.mutants[mutant.key], key=cost)
@@ -252,9 +254,12 @@ def reach(mutants: Sequence[Mutant], workers: int, tests_of: Sequence[str]) -> R
             number, _, test = line.partition("\t")
             reached[number].add(test)
     broken = {test for test, _, outcome in tests if outcome == "failed"}  # by the probes: they may
-    for each in mutants:
-        if any(not name.startswith("_") for name in constants_at(each)):  # by no probe is it read
-            reached[str(numbers[each.key])] |= {test for test, *_ in tests if _RECORD in test}
+    for each in mutants:  # of public names there are tables, which are made and read once
+        if any(not name.startswith("_") for name in constants_at(each)):
+            near = (_RECORD, f"tests/{Path(each.path).parts[2]}/")
+            reached[str(numbers[each.key])] |= {
+                test for test, *_ in tests if any(part in test for part in near)
+            }
     return Reach(
         {test: float(seconds) for test, seconds, _ in tests},
         {key: sorted((reached[str(n)] | broken) - {""}) for key, n in numbers.items()},
@@ -410,28 +415,39 @@ class _Rewriting(ast.NodeTransformer):
 
 
 def constants_at(mutant: Mutant) -> list[str]:
-    """The names of a module that a mutant changes where it is imported; none in a function."""
+    """The names that a mutant changes where modules are imported; none in a function."""
     source = (ROOT / mutant.path).read_bytes()
     starts, tree = _line_starts(source), ast.parse(source)
-    names: set[str] = set()
-    made = list(_made_at_import(tree))
-    for name, nodes in made:
-        for node in nodes:
-            start = starts[node.lineno - 1] + node.col_offset
-            if (
-                start
-                <= mutant.start
-                < starts[(node.end_lineno or 0) - 1] + (node.end_col_offset or 0)
-            ):
-                names.add(name)
+    own = list(_made_at_import(tree))
+    names = {
+        name
+        for name, nodes in own
+        for node in nodes
+        if starts[node.lineno - 1] + node.col_offset
+        <= mutant.start
+        < starts[(node.end_lineno or 0) - 1] + (node.end_col_offset or 0)
+    }
+    made = [(name, _names_in(nodes)) for name, nodes in own]
+    others = list(_read_elsewhere(ROOT))
     count = -1
-    while count != len(names):  # and what is made of them
+    while count != len(names):  # and what is made of them, of private ones in the module alone
         count = len(names)
-        for name, nodes in made:
-            read = {getattr(each, "id", "") for node in nodes for each in ast.walk(node)}
-            if read & names:
-                names.add(name)
+        public = {name for name in names if not name.startswith("_")}
+        names |= {name for name, read in made if read & names}
+        names |= {name for name, read in others if read & public}
     return sorted(names)
+
+
+@cache
+def _read_elsewhere(root: Path) -> list[tuple[str, set[str]]]:
+    files = sorted((root / PACKAGE).rglob("*.py"))
+    made = (each for file in files for each in _made_at_import(ast.parse(file.read_bytes())))
+    return [(name, read) for name, nodes in made if (read := _names_in(nodes))]
+
+
+def _names_in(nodes: list[ast.expr]) -> set[str]:
+    read = (each for node in nodes for each in ast.walk(node))
+    return {name for each in read if (name := getattr(each, "id", getattr(each, "attr", "")))}
 
 
 def _made_at_import(tree: ast.Module | ast.ClassDef) -> Iterator[tuple[str, list[ast.expr]]]:
@@ -469,16 +485,19 @@ class Tree:
         self, mutant: Mutant, tests: Sequence[str], seconds: dict[str, float], limit: float
     ) -> dict[str, object]:
         """Whether it is killed, by what, and in how many seconds."""
-        began, source = time.monotonic(), (ROOT / mutant.path).read_bytes()
+        began, source = time.monotonic(), (self.folder / mutant.path).read_bytes()
         end, by = "undecided", f"not all of {len(tests)} tests in time"
+        stages = _stages([each for each in tests if each not in self.failing], seconds)
         while (left := limit - (time.monotonic() - began)) > 0:
-            wanted = [each for each in tests if each not in self.failing]
+            if not stages:
+                end, by = "survived", f"{len(tests)} tests hold"
+                break
             self._write(mutant.path, mutant.applied(source))
-            outcome, test = self._run(wanted, seconds, left) if wanted else ("passed", "")
+            outcome, test = self._run(stages[0], seconds, left)
             self._write(mutant.path, source)
             if outcome == "passed":
-                end, by = "survived", f"{len(wanted)} tests hold"
-                break
+                del stages[0]
+                continue
             if outcome == "late":
                 break
             if test in self.holding or self._run([test], seconds, 120.0)[0] == "passed":
@@ -486,6 +505,8 @@ class Tree:
                 end, by = "killed", f"{test}{'' if outcome == 'failed' else f' {outcome}'}"
                 break
             self.failing.add(test)
+            stages[0] = [each for each in stages[0] if not each.startswith(test)]
+            stages = [each for each in stages if each]
         return {"end": end, "by": by, "seconds": round(time.monotonic() - began, 1)}
 
     def _write(self, name: str, content: bytes) -> None:
@@ -526,6 +547,21 @@ class Tree:
         return HANGS, last.partition(" ")[2] if begun else tests[0]
 
 
+def _stages(tests: Sequence[str], seconds: dict[str, float]) -> list[list[str]]:
+    """Tests of few files that are quick, of some more, and all the rest: files are read first."""
+    left, stages = list(tests), []
+    for most, longest in ((2, 4.0), (8, 20.0), (len(tests), math.inf)):
+        files = list(dict.fromkeys(each.partition("::")[0] for each in left))[:most]
+        total, stage = 0.0, []
+        for each in left:
+            if each.partition("::")[0] in files and total <= longest:
+                total += seconds.get(each, 0.0)
+                stage.append(each)
+        left = [each for each in left if each not in set(stage)]
+        stages.append(stage)
+    return [each for each in stages if each]
+
+
 class _Witness:
     """What a process of tests writes of them: which begins, and the first that fails."""
 
@@ -539,6 +575,9 @@ class _Witness:
         self.write(f"begun {nodeid}")
         patience = PATIENCE + SLOWER * self.seconds.get(nodeid, 0.0)
         signal.setitimer(signal.ITIMER_VIRTUAL, patience)
+
+    def pytest_runtest_logfinish(self) -> None:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0.0)
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         self.failed = self.failed or (report.nodeid if report.failed else "")

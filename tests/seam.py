@@ -55,6 +55,7 @@ MOST_PLANNED_CELLS = "holdfast.lab.arena.rehearsal._MOST_CELLS"
 PIPELINE_RESULTS = "psycopg.Pipeline._fetch_gen"  # of the driver
 NOISE_BLOCKS = "holdfast.mechanisms.noise.Noise._blocks"
 OPEN_QUESTIONS = "holdfast.lab.arena.rehearsal._OPEN_QUESTIONS"
+PATIENCE_OF_PROGRESS = "holdfast.cli.commands._PATIENCE"
 POLARS_SHAPE = "holdfast.question.polars_row._packed"
 RELATED_LOOKS = "holdfast.ledger.transcript._RELATED"
 SIDES_OF_DIFFERENCE = "holdfast.ledger.implied._sides"

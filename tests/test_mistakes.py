@@ -106,6 +106,7 @@ SQL = [
     ("? avg(late) from t", "after it stands", "'from'", "leave out from"),
     ("? avg(late) having avg(late) > 0.2", "after it stands", "'having'", "leave out having"),
     ("? avg(late) order by origin", "after it stands", "ORDER BY", "leave out order by"),
+    ("? avg(late) by origin where late", "after it stands", "'by'", "where comes before by"),
     ("? avg(late) as rate", "after it stands", "'as'", "leave out as"),
     ("? avg(late) over (partition by origin)", "after it stands", "'over'", "avg(delay) by origin"),
     ("? avg(late) -- the rate", "holds no comments", "--", "leave it out"),

@@ -140,8 +140,8 @@ def _meant(name: str) -> str:
     from holdfast.did_you_mean import NAMES, near_names
 
     near = [] if name.startswith("_") else near_names(name, __all__)
-    meant = NAMES.get(name) or next((f"holdfast.{each}" for each in near), None)
-    return "" if meant is None else f"; did you mean {meant}?"
+    full_name = NAMES.get(name) or next((f"holdfast.{each}" for each in near), None)
+    return "" if full_name is None else f"; did you mean {full_name}?"
 
 
 def __getattr__(name: str) -> Any:

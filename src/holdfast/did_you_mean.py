@@ -260,7 +260,7 @@ def option_written(
 def require_arguments(
     called: str,
     parameters: Iterable[inspect.Parameter],
-    given: Sequence[object],
+    positional: Sequence[object],
     options: Mapping[str, object],
 ) -> None:
     """Refuse a call with what it does not take, in one sentence that says what it does."""
@@ -271,17 +271,17 @@ def require_arguments(
         if name not in known and own == everything:
             raise TypeError(f"{called}() takes no {name}=; {option_meant(name, known)}")
     unnamed = [each.name for each in own if each.kind is not each.KEYWORD_ONLY]
-    if len(given) > len(unnamed):
+    if len(positional) > len(unnamed):
         first = " and ".join(unnamed) or "nothing"
         others = [f"{each}=" for each in known if each not in unnamed][:_MOST_LISTED]
         raise TypeError(
             f"{called}() takes {first} without a name, and "
-            f"{repr(given[len(unnamed)])[:_LONGEST_SHOWN]} is one more; name it: "
+            f"{repr(positional[len(unnamed)])[:_LONGEST_SHOWN]} is one more; name it: "
             f"{', '.join(others) or 'there is no other'}."
         )
-    told = {*unnamed[: len(given)], *options}
+    filled = {*unnamed[: len(positional)], *options}
     for each in own:
-        if each.default is each.empty and each.name not in told:
+        if each.default is each.empty and each.name not in filled:
             raise TypeError(f"{called}() needs {each.name}=; give it{_for_example(each.name)}.")
 
 
@@ -364,8 +364,8 @@ EXTRA_ARGUMENTS = {
 def without_attribute(what: str, thing: object, name: str, instead: str = "") -> AttributeError:
     """The error about an attribute that something has not, with the one that was meant."""
     names = [each for each in dir(type(thing)) if not each.startswith("_")]
-    meant = [each for each in _ATTRIBUTES.get(name, ()) if each in names]
-    near = meant or ([] if instead else near_names(name, names))
+    matches = [each for each in _ATTRIBUTES.get(name, ()) if each in names]
+    near = matches or ([] if instead else near_names(name, names))
     hint = f"did you mean {near[0]}?" if near else instead
     return AttributeError(
         f"{what} has no {name!r}; {hint}" if hint else f"{what} has no {name!r}.",

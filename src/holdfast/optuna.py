@@ -44,15 +44,15 @@ def objective(candidates: HoldoutObjective) -> Callable[[optuna.Trial], float]:
         params = _suggested(trial, mappings)
         trial.set_user_attr("params", {name: _plainly(value) for name, value in params.items()})
         try:
-            found = candidates.attempt(params)
+            attempt = candidates.attempt(params)
         except Refused as refusal:
             trial.set_user_attr("refused", str(refusal))
             trial.study.stop()
             raise optuna.TrialPruned(str(refusal)) from refusal
-        _tell(trial, found)
-        if found.score is None:
-            raise optuna.TrialPruned(found.error or candidates.without_score)
-        return found.score
+        _tell(trial, attempt)
+        if attempt.score is None:
+            raise optuna.TrialPruned(attempt.error or candidates.without_score)
+        return attempt.score
 
     return scored
 
@@ -106,13 +106,13 @@ def _require_maximised(study: optuna.Study) -> None:
         )
 
 
-def _tell(trial: optuna.Trial, found: Tried) -> None:
+def _tell(trial: optuna.Trial, attempt: Tried) -> None:
     """What the ledger said, as attributes of the trial, which must be plain."""
-    trial.set_user_attr("status", found.status)
-    if found.answer is not None:
-        low, high = found.answer.interval
-        told: Mapping[str, Any] = {"low": low, "high": high, "receipt": found.answer.receipt}
-        for name, value in told.items():
+    trial.set_user_attr("status", attempt.status)
+    if attempt.answer is not None:
+        low, high = attempt.answer.interval
+        facts: Mapping[str, Any] = {"low": low, "high": high, "receipt": attempt.answer.receipt}
+        for name, value in facts.items():
             trial.set_user_attr(name, value)
 
 

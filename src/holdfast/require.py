@@ -49,8 +49,8 @@ _LONGEST_SHOWN = 100
 
 def _reject(name: str, value: object, allowed: str) -> Never:
     number = number_meant(value)
-    meant = "" if number is None else f"; did you mean {_plain(number):.10g}?"
-    raise InvalidArgument(f"{name} is {_text_of(value)}; it must be {allowed}{meant or '.'}")
+    advice = "" if number is None else f"; did you mean {_plain(number):.10g}?"
+    raise InvalidArgument(f"{name} is {_text_of(value)}; it must be {allowed}{advice or '.'}")
 
 
 def _text_of(value: object) -> str:

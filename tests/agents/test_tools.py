@@ -356,6 +356,7 @@ def test_arguments_that_cannot_be_read_are_a_problem(holdout: Holdout) -> None:
         ),
         (["Send it again with accept_cost=12 to accept that price, or ask for less."],) * 2
         + ([],),
+        (["Write the question in another way; nothing was spent."],) * 2 + ([],),
     ],
 )  # fmt: skip
 def test_agents_are_advised_to_do_what_they_can(

@@ -35,12 +35,17 @@ def _kept(app: typer.Typer) -> Any:
     return _made[of]
 
 
-def holdfast(*words: str, cwd: Path | None = None) -> CompletedProcess[str]:
+class _Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def holdfast(*words: str, cwd: Path | None = None, terminal: bool = False) -> CompletedProcess[str]:
     """`holdfast WORDS`, without the second that a process of its own takes to start.
 
     Nor is the app made of its functions again, which takes longer than most commands.
     """
-    out, err = io.StringIO(), io.StringIO()
+    out, err = io.StringIO(), _Terminal() if terminal else io.StringIO()
     with (
         contextlib.chdir(cwd or Path.cwd()),
         contextlib.redirect_stdout(out),

@@ -17,12 +17,12 @@ from holdfast.lab.arena.comparison import Run
 from holdfast.lab.arena.experiments import EXPERIMENTS, Sizes, attacked
 from holdfast.lab.attacks.roster import ATTACKS
 from holdfast.lab.pages.report import (
+    Pages,
     Report,
     Section,
     experiment_sheet,
     reports,
     showcase,
-    write_pages,
 )
 from tests.cli.run import holdfast
 
@@ -245,7 +245,9 @@ def test_a_page_escapes_what_it_is_told(tmp_path: Path) -> None:
     section = Section(
         "a < b", ("1 < 2",), experiment_chart(found), experiment_sheet(found), ("c < d",)
     )
-    page, words = write_pages(tmp_path, [section])
+    pages = Pages(tmp_path)
+    pages.add(section)
+    page, words = pages.write()
     assert "<h2>a &lt; b</h2>" in page.read_text(encoding="utf-8")
     assert "- c < d" in words.read_text(encoding="utf-8")
 

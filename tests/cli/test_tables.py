@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 from tests.cli.run import holdfast
+from tests.seam import PATIENCE_OF_PROGRESS
 
 
 @pytest.fixture
@@ -55,3 +57,16 @@ def test_what_cannot_be_divided(folder: Path, words: tuple[str, ...], why: str) 
 def test_a_part_is_not_written_over(folder: Path) -> None:
     assert json.loads(holdfast("split", "t.csv", "--json", cwd=folder).stdout)["rows"] == [500, 500]
     assert "nothing may be there yet" in holdfast("split", "t.csv", cwd=folder).stderr
+
+
+def test_init_counts_its_seconds_on_a_terminal_alone(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def line(name: str, *words: str, patience: float = 0.0, terminal: bool = True) -> str:
+        monkeypatch.setattr(PATIENCE_OF_PROGRESS, patience)
+        begun = ("init", "t.csv", "--name", name, *words)
+        return holdfast(*begun, cwd=folder, terminal=terminal).stderr.partition("holdfast: ")[0]
+
+    clear = re.escape("\r\033[K")
+    assert re.fullmatch(rf"({clear}reading the table: \d+ s)+{clear}", line("a"))
+    assert line("b", terminal=False) == line("c", "--json") == line("d", patience=600.0) == ""

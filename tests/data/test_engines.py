@@ -14,8 +14,11 @@ import pytest
 from hypothesis import assume, given, settings, strategies as st
 from numpy.typing import NDArray
 
+from holdfast.data.fingerprint import ColumnDigests, fingerprint
 from holdfast.data.polars import PolarsSample
+from holdfast.data.sample import Sample
 from holdfast.data.sql.duckdb import DuckDBSample
+from holdfast.data.values import columns_with_missing
 from holdfast.errors import HoldfastError, InvalidArgument, InvalidQuestion
 from holdfast.question import Schema, build, parse_row, row_function
 from holdfast.question.expression import Column, ColumnType, Expression, Op, identifier
@@ -258,6 +261,21 @@ def test_every_type_has_one_meaning(
         assert sample.sums([row]) == [expected * GRID]
 
 
+def incomplete_by_the_fingerprint(sample: Sample) -> list[str] | None:
+    digests = ColumnDigests(sample.types)
+    fingerprint(sample, digests.add)
+    return digests.incomplete
+
+
+@pytest.mark.parametrize(("rows", "incomplete"), [(1, []), (2, ["f32"]), (3, TYPED.columns)])
+def test_the_scan_of_the_fingerprint_tells_what_is_missing_as_questions_do(
+    rows: int, incomplete: list[str], folder: Path, connection: duckdb.DuckDBPyConnection
+) -> None:
+    for sample in samples_of(TYPED.head(rows), folder / "typed.parquet", connection):
+        assert incomplete_by_the_fingerprint(sample) == incomplete
+        assert columns_with_missing(sample, sample.types) == incomplete
+
+
 def test_what_only_one_engine_can_hold(connection: duckdb.DuckDBPyConnection) -> None:
     relation = connection.sql(
         """
@@ -285,6 +303,9 @@ def test_what_only_one_engine_can_hold(connection: duckdb.DuckDBPyConnection) ->
         row_value(parse_row(f"{name} is null", Schema(polars.types))) for name in ("far", "days")
     ]
     assert polars.sums(rows) == [2 * GRID, 2 * GRID]
+    assert incomplete_by_the_fingerprint(polars) == ["far", "days"]
+    missing = columns_with_missing(sample, sample.types)
+    assert incomplete_by_the_fingerprint(sample) == missing == ["day", "moment", "second", "zone"]
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from holdfast.data import open_sample
 from holdfast.data.histogram import summed_by, value_counts
 from holdfast.data.ranking import ScoreCounts, merged_scores, ranked_pairs
 from holdfast.question import Schema, parse_row
-from holdfast.theory.direct.auc import area_under_curve
+from tests.theory.direct.areas import area_under_curve
 
 scores = st.sampled_from([-np.inf, -1.5, 0.0, 0.25, 1e308, np.inf]) | st.floats(-9, 9)
 

@@ -3,18 +3,34 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from holdfast.data.design import design_of
 from holdfast.data.polars import PolarsSample
-from holdfast.data.sampling import Clustered, Independent, Sampling, declared, m_dependent
-from holdfast.errors import InvalidQuestion
+from holdfast.data.sampling import (
+    Clustered,
+    DependencyGraph,
+    Independent,
+    MarkovChain,
+    MDependent,
+    Sampling,
+    clustered,
+    declared,
+    m_dependent,
+    polynomial_tail,
+    sub_weibull,
+)
+from holdfast.data.split import split
+from holdfast.errors import InvalidArgument, InvalidQuestion
 from holdfast.statistics.bind import bind
 from holdfast.statistics.entry import Table
 from holdfast.statistics.mean import GroupMean
 from holdfast.statistics.statistic import Statistic
 from holdfast.statistics.whole import Auc, Kendall, TableFunction, statistic
+from holdfast.theory.base.dependence import MOST_ROWS_IN_A_UNIT
 from tests.statistics.zoo import CASES, COMPLETE, DESIGN, QUANTILES, parts_of, table
 
 FRAME = table(200)
@@ -95,3 +111,49 @@ def test_deviations_are_declared_in_the_statistics_own_unit() -> None:
     assert CHANGE.concentration(ROWS, Independent()).sigma == pytest.approx(  # type: ignore[attr-defined]
         0.005 * math.sqrt(ROWS) / 2
     )
+
+
+# What an argument may be: the first that is refused at either end, and the last that is not.
+EDGES: dict[str, tuple[Callable[[Any], object], tuple[Any, ...], tuple[Any, ...]]] = {
+    "largest": (
+        lambda value: clustered("k", largest=value),
+        (0, MOST_ROWS_IN_A_UNIT + 1, 2.5),
+        (1, MOST_ROWS_IN_A_UNIT),
+    ),
+    "size": (lambda value: clustered("k", sizes="fixed", size=value), (0.9, math.nan), (1, 2.5)),
+    "units": (lambda value: clustered("k", largest=3, units=value), (0, -1, 1.5), (1, 10**9)),
+    "sizes": (lambda value: clustered("k", sizes=value), ("free", ""), ("fixed",)),
+    "differences": (
+        lambda value: clustered("k", largest=2, differences=value),
+        ("between",),
+        ("within", None),
+    ),
+    "differences of units of": (
+        lambda value: clustered("k", largest=value, differences="within"),
+        (1,),
+        (2,),
+    ),
+    "column": (lambda value: clustered(value, largest=2), ("", None, 3), ("k",)),
+    "m": (MDependent, (-1, 0.5), (0, 1)),
+    "degree": (DependencyGraph, (-1, 0.5), (0, 1)),
+    "contraction": (MarkovChain, (-0.1, 1.0, math.nan), (0.0, 0.999)),
+    "scale": (lambda value: sub_weibull(value, 1.0), (0.0, -1.0, math.inf), (1e-9, 9.0)),
+    "shape": (lambda value: sub_weibull(1.0, value), (0.0, math.nan), (0.1, 2.0)),
+    "order": (lambda value: polynomial_tail(value, 1.0), (0.99, math.nan), (1.0, 4.0)),
+    "moment": (lambda value: polynomial_tail(2.0, value), (0.0, math.inf), (1e-9,)),
+    "sigma": (lambda value: declared(sigma=value), (0.0, -1.0, math.nan), (1e-9,)),
+    "b": (lambda value: declared(sigma=1.0, b=value), (0.0, -1.0, math.nan), (1e-9,)),
+    "neighbours": (lambda value: DependencyGraph(value).profile(10), (10,), (9,)),
+    "test_size": (lambda value: split(FRAME, value), (0.0, 0.002, 0.998, 1.0), (0.003, 0.997)),
+    "random_state": (lambda value: split(FRAME, 0.5, value), (-1, 0.5), (0, 1)),
+}
+
+
+@pytest.mark.parametrize("name", EDGES)
+def test_an_argument_is_refused_from_its_edge_on(name: str) -> None:
+    make, refused, accepted = EDGES[name]
+    for value in accepted:
+        make(value)
+    for value in refused:
+        with pytest.raises(InvalidArgument, match=r"\S"):
+            make(value)

@@ -13,6 +13,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from holdfast.data import cluster_sizes, open_sample, split
+from holdfast.data.polars import PolarsSample
+from holdfast.data.split import put_aside
 from holdfast.errors import InvalidArgument
 
 
@@ -38,6 +40,23 @@ def test_parts_are_disjoint_exhaustive_and_in_order(n: int, share: float, seed: 
 def test_the_split_is_what_it_was() -> None:
     _, hold = split(numbered(12), 0.5, 0)
     assert hold["id"].to_list() == [0, 1, 2, 6, 8, 10]
+
+
+PUT_ASIDE: dict[str | None, tuple[str, int, list[int]]] = {
+    None: ("table-5d481e71", 160, [2, 5, 8, 9, 18, 21]),
+    "who": ("table-2827190d", 154, [5, 6, 7, 9, 12, 18]),
+    "id": ("table-9724d443", 160, [3, 5, 7, 10, 11, 14]),
+    "share": ("table-48cabc41", 160, [3, 4, 5, 21, 22, 23]),
+}
+
+
+@pytest.mark.parametrize("by", PUT_ASIDE)
+def test_what_is_put_aside_is_what_it_was(by: str | None) -> None:
+    """Ledgers keep the share and the column alone: with another part every old table is unknown."""
+    frame = numbered(400).with_columns(share=pl.col("id") // 3 / 4, late=pl.col("id") % 3 == 0)
+    divided = put_aside(PolarsSample(frame.sample(fraction=1.0, shuffle=True, seed=2)), 0.4, by)
+    first = sorted(pl.concat(divided.train.frames(["id"]))["id"].to_list())[:6]
+    assert (divided.name, divided.train.n, first) == PUT_ASIDE[by]
 
 
 def test_every_frame_is_split_alike() -> None:

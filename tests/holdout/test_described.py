@@ -222,7 +222,7 @@ def test_what_was_settled_here_is_what_a_reader_folds(tmp_path: Path) -> None:
 def test_a_number_that_is_written_otherwise_has_the_same_description(
     tmp_path: Path, text: str
 ) -> None:
-    written = []
+    written: list[tuple[object, ...]] = []
     for folder, question in (("canonical", "avg(x > 20) where late"), ("otherwise", text)):
         described_ledger(tmp_path / folder)
         with opened(tmp_path / folder, table()) as holdout:

@@ -20,7 +20,9 @@ from scipy.stats import binom
 import holdfast
 from holdfast.data.polars import PolarsSample
 from holdfast.errors import BudgetExhausted, InvalidArgument, InvalidQuestion
+from holdfast.holdout.ask import CallTerms, Waiting
 from holdfast.holdout.holdout import Holdout
+from holdfast.holdout.request import Guess
 from holdfast.ledger.audit import audit
 from tests.statistics.asking import ground_on, told
 
@@ -493,6 +495,23 @@ def test_a_check_that_the_ledger_refuses_is_answered_by_its_text(tmp_path: Path)
             assert claim.details.startswith("question ")
             assert f"{rows:,} of {ROWS:,} rows, {AGE.null_count():,} missing" in str(claim)
     assert all(finding.fine for finding in audit(tmp_path / "missing.ledger"))
+
+
+def test_so_is_one_of_several_who_wait_and_a_call_that_is_made_again(tmp_path: Path) -> None:
+    with opened(tmp_path) as holdout:
+        for place in range(12):
+            holdout.ask(f"avg(z > 0.{place + 10})")
+        guess = Guess((0.5,))
+        texts = ["avg(age > 50)", "avg(age > 40)"]
+        calls = [Waiting(text, guess, CallTerms(request_key=text)) for text in texts]
+        for text, first in zip(texts, holdout.answer_together(calls), strict=True):
+            assert isinstance(first, holdfast.Answer)
+            assert first.bits is not None
+            again = holdout.check(text, guess=0.5, request_key=text)
+            assert (again.number, again.interval) == (first.number, first.interval)
+        with pytest.raises(InvalidArgument, match="the key was used to ask"):
+            holdout.check("avg(age > 30)", guess=0.5, request_key=texts[0])
+        assert len(holdout.ledger) == 12 + len(texts)
 
 
 def contains(answer: Any, truth: float) -> bool:

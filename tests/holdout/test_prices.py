@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
+import polars as pl
 import pytest
 from hypothesis import given, strategies as st
 
+from holdfast.errors import InvalidQuestion, ToleranceTooTight
 from holdfast.holdout.holdout import Holdout
 from holdfast.statistics.description import sure_half_width
 from holdfast.statistics.mean_events import Share
@@ -40,6 +43,53 @@ def test_the_cost_of_a_described_question_is_what_it_costs(exact: Holdout, quest
     assert str(cost).endswith(f"; of questions about later columns or functions it takes {takes}")
     assert cost.details == f"length {answer.bits:.1f} bits · cost {answer.cost:.4g} nats"
     assert str(exact.cost(question)).endswith("asked before, so repeating it is free")
+
+
+SIDED = [("gate", "std(x)"), ("gate", "mse(x, unit, kappa = 9)"), ("check", "avg(x) where late")]
+
+
+@pytest.mark.parametrize(("verb", "question"), SIDED)
+def test_a_claim_that_only_its_text_settles_is_priced_as_text(
+    exact: Holdout, verb: str, question: str
+) -> None:
+    """It takes no candidate, and none of the questions that are left."""
+    gate = verb == "gate"
+    cost = exact.cost(question, at_least=11.0, gate=gate)
+    answer = getattr(exact, verb)(question, at_least=11.0)
+    assert cost.least == cost.most == answer.cost > 0
+    assert (cost.bits, cost.candidates) == (exact.ask(question).bits, None)
+    assert exact.cost(question, at_least=11.0, gate=gate).most == 0
+
+
+def test_a_check_that_only_its_text_answers_has_its_price(tmp_path: Path) -> None:
+    with opened(tmp_path, table(100), schema=BOUNDS, described="exact", tolerance=0.2) as holdout:
+        for place in range(6):
+            holdout.ask(f"avg(x > {20 + place})")
+        cost = holdout.cost("avg(x) where late", guess=30.0)
+        answer = holdout.check("avg(x) where late", guess=30.0)
+        assert (cost.bits, cost.most) == (answer.bits, answer.cost)
+        assert answer.bits is not None
+
+
+def test_a_gate_that_would_be_refused_has_no_price(tmp_path: Path) -> None:
+    """Too few rows differ for what is claimed, which is public."""
+    rows = table(200).with_row_index("id").with_columns(y=pl.col("late"))
+    with opened(tmp_path, rows, key="id", public=["y"], described="exact") as holdout:
+        late, worse = rows["late"].to_list(), [not each for each in rows["late"][:4]]
+        holdout.attach("a", dict(enumerate(late)))
+        holdout.attach("b", dict(enumerate(worse + late[4:])))
+        for price in (holdout.gate, partial(holdout.cost, gate=True)):
+            with pytest.raises(ToleranceTooTight, match="could not be shown now"):
+                price("difference(a = y, b = y)", at_least=0.1)
+
+
+def test_a_baseline_refuses_what_only_its_text_answers_before_it_is_charged(tmp_path: Path) -> None:
+    schema = {**BOUNDS, "unit": (0, 99)}
+    with opened(tmp_path, table(100), schema=schema, mechanism="exact", tolerance=None) as holdout:
+        for price in (holdout.cost, holdout.ask):
+            with pytest.raises(InvalidQuestion, match="only where its text describes it"):
+                price("mse(x, unit, kappa = 9)")
+        assert holdout.budget.nats == 0
 
 
 def test_the_price_is_said_without_the_rows(exact: Holdout) -> None:

@@ -21,7 +21,9 @@ from holdfast.question.expression import ColumnType
 from holdfast.statistics.bind import bind
 from holdfast.statistics.entry import Table
 from holdfast.theory.base.intervals import Interval
-from tests.holdout.tables import LATE, made, opened, table, untouchable, watch
+from tests.holdout.tables import BOUNDS, LATE, made, opened, table, untouchable, watch
+
+RANGES = {**BOUNDS, "unit": (0, 99)}
 
 
 @pytest.fixture
@@ -47,6 +49,29 @@ def test_a_narrower_question_is_a_new_look(wide: Holdout, tmp_path: Path) -> Non
     assert wide.budget.nats == pytest.approx(first.cost + second.cost + third.cost)
     wide.close()
     assert all(finding.fine for finding in audit(tmp_path / "t.ledger"))
+
+
+@pytest.mark.parametrize("question", ["std(x)", "avg(x) where late"])
+def test_a_verdict_of_its_text_is_told_again_as_it_was(question: str, tmp_path: Path) -> None:
+    with opened(tmp_path, table(4_000), described="exact", schema=BOUNDS) as holdout:
+        first = holdout.gate(question, at_most=15)
+        again = holdout.gate(question, at_most=15)
+        assert (first.status, first.value is None) == ("not shown", False)
+        assert (again.number, again.interval, again.value) == (1, first.interval, first.value)
+        assert again.cost == 0
+
+
+def test_a_check_of_which_the_ledger_can_say_nothing_is_answered_by_its_text(
+    tmp_path: Path,
+) -> None:
+    question = "difference(x, unit) where late"
+    declared: dict[str, Any] = {"tolerance": 0.3, "questions": 5, "schema": RANGES}
+    with opened(tmp_path, table(200), described="exact", **declared) as holdout:
+        answer = holdout.check(question, guess=10.0)
+        assert (answer.status, answer.bits is None) == ("answered", False)
+        assert answer.cost <= holdout.budget.nats
+        again = holdout.check(question, guess=10.0)
+        assert (again.interval, again.cost) == (answer.interval, 0)
 
 
 def test_the_narrowest_answer_is_the_one_that_is_repeated(wide: Holdout) -> None:

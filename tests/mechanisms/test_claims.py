@@ -18,7 +18,7 @@ from hypothesis import given, strategies as st
 from holdfast.data.sample import Sample
 from holdfast.errors import BudgetExhausted, Refused
 from holdfast.mechanisms.bounded_noise import BOUNDED
-from holdfast.mechanisms.claims import CHECKS, GATES, Claims, Showing
+from holdfast.mechanisms.claims import CHECKS, GATES, Claims, Showing, reach_of_test
 from holdfast.mechanisms.mechanism import Claim, Offer, Release, Symbol, Wish, about, walk
 from holdfast.mechanisms.noise import Noise
 from holdfast.mechanisms.terms import Account, Terms
@@ -26,12 +26,15 @@ from holdfast.question.row import GRID
 from holdfast.statistics.statistic import Statistic
 from holdfast.theory.leakage.claim_levels import ordered_log_levels
 from tests.mechanisms.fake import (
+    ARMS,
     CONDITION,
     NUMBER,
+    PAIRED,
     SECRET,
     Session,
     audited,
     claimed,
+    dependent,
     every_claim,
     independent,
     leaked,
@@ -359,3 +362,20 @@ def test_as_many_surprises_as_are_said_to_be_left_can_be_met() -> None:
             account = BOUNDED.advance(account, [ask], [settled(BOUNDED, ask, 0)])
             met += 1
         assert promised == met, f"{n} rows"
+
+
+def test_the_reach_of_a_test_is_known_where_its_interval_is_inside_it() -> None:
+    """Of shares of rows that are alike, and of means; bets need not stay inside Hoeffding's."""
+    alike, dependent_ = independent(900), dependent(900)
+    unlike = replace(alike, design=ARMS)
+    share, mean, paired = (Wish(each, 0.1) for each in (CONDITION, NUMBER, PAIRED))
+    moment = replace(mean, moment=0.2)
+    hoeffding = math.sqrt(math.log(2 * math.e**3) / (2 * 900))
+    for wish, terms in ((share, alike), (mean, alike), (mean, unlike)):
+        reach = reach_of_test(terms, wish, -3.0)
+        assert reach == pytest.approx(hoeffding, rel=1e-6)
+    for wish, terms in ((share, unlike), (moment, alike), (paired, alike), (moment, unlike)):
+        assert reach_of_test(terms, wish, -3.0) is None
+    declared_radius = dependent_.sampling.profile(900).radius(-3.0)
+    for wish in (share, mean, moment):
+        assert reach_of_test(dependent_, wish, -3.0) == pytest.approx(declared_radius)

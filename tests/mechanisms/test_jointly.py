@@ -13,11 +13,18 @@ from scipy.stats import norm
 
 from holdfast.data.sampling import m_dependent
 from holdfast.mechanisms.bounded_noise import BOUNDED
-from holdfast.mechanisms.leakage import Leakage, as_one_vector
+from holdfast.mechanisms.leakage import Leakage, as_one_vector, half_width_on
 from holdfast.mechanisms.mechanism import Offer, Wish, charged
-from holdfast.mechanisms.noise import LAPLACE, Grid
+from holdfast.mechanisms.noise import LAPLACE, UNIFORM, Grid, Law
 from holdfast.mechanisms.terms import Account, Terms
-from holdfast.mechanisms.vector_release import joint_log_charge, scaled_shape_of, shape_of
+from holdfast.mechanisms.vector_release import (
+    Together,
+    joint_log_charge,
+    released_together,
+    scaled_shape_of,
+    shape_of,
+    shape_within,
+)
 from holdfast.question.declaring import sub_gaussian
 from holdfast.statistics.entry import Call
 from holdfast.statistics.statistic import Statistic
@@ -337,3 +344,18 @@ def test_a_value_is_as_rarely_too_far_for_its_window_as_said(unit: float) -> Non
     """A normal one of this scale, beyond a quarter of the range to either side."""
     exactly = math.log(2) + float(norm.logsf(0.25 / (unit / 2)))
     assert exactly <= scaled_shape_of(9, "l2", unit).log_row <= exactly + 6.0
+
+
+@pytest.mark.parametrize("law", [UNIFORM, LAPLACE], ids=lambda law: law.name)
+def test_a_vector_needs_room_beside_the_sampling(law: Law) -> None:
+    """As wide as the sampling alone, or narrower, there is none; any wider there is."""
+
+    def together(tolerance: float) -> Together | None:
+        shape = shape_within(3, "l2")
+        return released_together(law, TERMS, shape, lambda _: 0.25, tolerance, -3.0, 0.0)
+
+    for tolerance in (0.2, 0.25):
+        assert together(tolerance) is None
+    found = together(0.26)
+    assert found is not None
+    assert half_width_on(law, found.grid, 0.25, -3.0 - math.log(6)) <= 0.26 * (1 + 1e-12)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -118,3 +119,55 @@ def test_what_is_left_open_gets_its_default_or_is_planned() -> None:
 def test_each_declaration_is_checked(declared: dict[str, Any], said: str) -> None:
     with pytest.raises(InvalidArgument, match=said):
         Declarations(**declared)
+
+
+def described(**changed: Any) -> Terms:
+    """Terms of a hundred questions, with a share for described ones and one for a reveal."""
+    usual: dict[str, Any] = {"described": "exact", "described_share": 0.5, "reveal_share": 0.25}
+    return replace(independent(1_000, questions=100), **{**usual, **changed})
+
+
+OF_TERMS: dict[str, tuple[tuple[Any, ...], tuple[Any, ...]]] = {
+    "rows": ((0, -1, 1.5), (1, 10**12)),
+    "tolerance": ((0.0, -0.1, math.nan), (1e-9, 0.4)),
+    "confidence_level": ((0.0, 1.0, math.nan), (1e-9, 0.999)),
+    "questions": ((0, -1, 1.5), (1, 10**12)),
+    "surprises": ((-1, 101, 0.5), (0, 100)),
+    "candidates": ((0, -1, 1.5), (1, 10**6)),
+    "described_share": ((-0.1, 1.1, math.nan), (0.1, 0.75)),
+    "reveal_share": ((-0.1, 0.51, math.nan), (0.0, 0.5)),
+}
+OF_DECLARATIONS: dict[str, tuple[tuple[Any, ...], tuple[Any, ...]]] = {
+    "tolerance": ((0.0, -0.1, math.nan), (1e-9, 0.4, None)),
+    "questions": ((0, -1, 1.5), (1, 10**12, None)),
+    "surprises": ((-1, 0.5), (0, 10**12, None)),
+    "confidence_level": ((0.0, 1.0, math.nan), (0.999, None)),
+    "described": (("some", 1), ("off", "exact", "rounded", None)),
+    "described_share": ((-0.1, 1.1, math.nan), (0.0, 1.0, None)),
+    "key": (("", 3), ("id", None)),
+    "candidates": ((0, -1, 1.5), (1, None)),
+    "public": (("x", (3,)), (("x", "y"), None)),
+    "randomised": (("dice",), ("coins", "shuffled", None)),
+    "arm": (("", 3), ("arm", None)),
+    "within": (("x", (3,)), (("x",), None)),
+}
+
+
+@pytest.mark.parametrize("name", OF_TERMS)
+def test_terms_are_refused_from_their_edges_on(name: str) -> None:
+    refused, accepted = OF_TERMS[name]
+    for value in accepted:
+        assert getattr(described(**{name: value}), name) == value
+    for value in refused:
+        with pytest.raises(InvalidArgument, match=r"\S"):
+            described(**{name: value})
+
+
+@pytest.mark.parametrize("name", OF_DECLARATIONS)
+def test_declarations_are_refused_from_their_edges_on(name: str) -> None:
+    refused, accepted = OF_DECLARATIONS[name]
+    for value in accepted:
+        assert getattr(Declarations(**{name: value}), name) == value
+    for value in refused:
+        with pytest.raises(InvalidArgument, match=r"\S"):
+            Declarations(**{name: value})

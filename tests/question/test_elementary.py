@@ -69,7 +69,8 @@ def test_every_value_is_in_the_range(op: Op, given: list[float], negative: bool)
     low, x, high = sorted(math.log(each) for each in given) if op is Op.EXP else sorted(given)
     if op is Op.EXP and negative:
         low, x, high = -high, -x, -low
-    low, x, high = (min(each, MOST_EXPONENT) if op is Op.EXP else each for each in (low, x, high))
+    if op is Op.EXP:  # of what is beyond, it is that of the last
+        low, x, high = (max(-MOST_EXPONENT, min(each, MOST_EXPONENT)) for each in (low, x, high))
     tree = build.function(op, build.clip(X, low, high))
     found = range_of(tree)
     assert found.low <= evaluate(tree, {"x": x}) <= found.high

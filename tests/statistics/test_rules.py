@@ -40,6 +40,7 @@ from holdfast.statistics.rule import (
     UNKNOWN,
     Evidence,
     Rule,
+    Told,
     register_rule,
 )
 from holdfast.theory.base.concentration import BoundedMean
@@ -213,6 +214,13 @@ def test_the_symbols_of_many_values_are_those_of_the_sharp_intervals(spread: flo
     order, twice = ranks_in_order(20_000, b"key"), 20_000**2 * 2.0**-45
     both = half_each_interval(ends, ends, counts, order, log_p - twice)
     assert alike.encode_in_order(rows, b"key") == alike.window.encode(value, both)
+
+
+def test_a_turned_share_holds_what_it_was_turned_of() -> None:
+    """To the last bit, at both ends."""
+    for low, high in np.sort(np.random.default_rng(8).random((500, 2)) ** 3).tolist():
+        turned = Told(low, Interval(low, high), (1, 1)).turned().interval
+        assert Fraction(turned.low) <= 1 - Fraction(high) < 1 - Fraction(low) <= turned.high
 
 
 @pytest.mark.parametrize("level", [0.001, 0.02, 0.25, 0.5, 0.9, 0.999])

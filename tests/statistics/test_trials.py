@@ -119,13 +119,13 @@ def shuffled(trials: int, sizes: list[int]) -> list[Flags]:
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("numbers", [False, True])
+@pytest.mark.parametrize("numbers", [False, pytest.param(True, marks=pytest.mark.campaign)])
 def test_coverage_of_arms_by_coins(numbers: bool) -> None:
     assert not refuted(by_coins(TRIALS), outcomes(numbers), SITES, "coins", [])
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("numbers", [False, True])
+@pytest.mark.parametrize("numbers", [False, pytest.param(True, marks=pytest.mark.campaign)])
 def test_coverage_of_arms_shuffled_within_sites(numbers: bool) -> None:
     draws = shuffled(TRIALS, [10] * 12)
     assert not refuted(draws, outcomes(numbers), SITES, "shuffled", ["site"])

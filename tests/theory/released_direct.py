@@ -251,10 +251,9 @@ def _means() -> Calls:
     ):
         for level in LEVELS:
             yield call(bounded_mean.bounded_mean_interval, values, level, times)
-            yield call(bounded_mean.bet_interval, values, 0.3, level, times)
             yield call(spread.variance_by_bets, values, level, times)
-            yield call(spread.std_by_bets, values, level, times)
-            yield call(losses.moment_interval, values, 3.0, level, times)
+            yield call(spread.enclosed_std_by_bets, values, values, level, times)
+            yield call(losses.enclosed_moment_interval, values, values, 3.0, level, times)
             yield call(losses.positive_mean_lower, values, level, times)
     low, high = [max(0.0, x - 0.02) for x in X], [min(1.0, x + 0.02) for x in X]
     for level in LEVELS:
@@ -329,16 +328,11 @@ def _areas() -> Calls:
     yield call(auc.auc_block_interval, [0.5], -3.0)
     positives, negatives = np.asarray(MIXED[:60]), np.asarray(Z[:45])
     ranks = np.unique(np.concatenate([positives, negatives]), return_inverse=True)[1]
-    yield call(auc.area_under_curve, positives, negatives)
-    yield call(auc.area_under_curve, Z[:30], Z[30:])
     for B in (1, 2, 7, 45):
         for most in (1, 40, 1 << 20):
             yield call(auc.rank_areas, ranks[:60], ranks[60:], B, most)
-        orders = (
-            np.asarray([[(7 * row) % 60 for row in range(60)]]),
-            np.asarray([[(4 * row) % 45 for row in range(45)]]),
-        )
-        yield call(auc.block_areas, positives, negatives, *orders, B)
+        orders = ([(7 * row) % 60 for row in range(60)], [(4 * row) % 45 for row in range(45)])
+        yield call(auc.rank_areas, ranks[:60][orders[0]], ranks[60:][orders[1]], B)
 
 
 def _counts() -> Calls:
@@ -389,8 +383,11 @@ def _counts() -> Calls:
             yield call(trials.coin_trial_interval, n1, i, n2, j, level)
     low, high = [max(0.0, x - 0.02) for x in X], [min(1.0, x + 0.02) for x in X]
     for level in LEVELS:
-        yield call(difference.group_difference_interval, X, Z[:50], level)
-        yield call(difference.group_difference_interval, FEW, FEW, level, TIMES, SKEWED)
+        for exact in (
+            ((X, X, None), (Z[:50],) * 2 + (None,)),
+            ((FEW, FEW, TIMES), (FEW, FEW, SKEWED)),
+        ):
+            yield call(difference.enclosed_difference_interval, *exact, level)
         yield call(difference.design_difference_lower, X, Z[:50], (97, 50), level)
         for arms in (None, (97, 97)):
             yield call(

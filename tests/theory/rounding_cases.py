@@ -47,10 +47,10 @@ from holdfast.theory.base.unbounded import (
     UnboundedUnits,
     Windowed,
 )
-from holdfast.theory.direct.bounded_mean import bet_excess, bet_interval, half_each_interval
-from holdfast.theory.direct.losses import moment_interval, root_interval
+from holdfast.theory.direct.bounded_mean import bet_excess, bet_lower, half_each_interval
+from holdfast.theory.direct.losses import enclosed_moment_interval, root_interval
 from holdfast.theory.direct.paired import exact_paired_lower
-from holdfast.theory.direct.spread import covariance_by_bets, std_by_bets
+from holdfast.theory.direct.spread import covariance_by_bets, enclosed_std_by_bets
 from holdfast.theory.direct.symbols import GridSymbol, StepSymbol, grid_answer, step_interval
 from holdfast.theory.leakage.claim_levels import (
     mean_claim_holds,
@@ -225,7 +225,7 @@ def more_cases() -> Iterator[Case]:
     yield case("clopper_pearson_upper", lambda: clopper_pearson_upper(100, 0, -3.0), UP)
     yield case("kl_upper", lambda: kl_upper(100, 0.0, 3.0), UP)
     yield case("log_binomial_cdf", lambda: log_binomial_cdf(100, 0, 0.02), UP)
-    yield case("bet_interval", lambda: bet_interval(VALUES, 0.5, -3.0), OUT)
+    yield case("bet_lower", lambda: bet_lower(VALUES, 0.5, -3.0), DOWN)
     yield case("bet_excess", lambda: bet_excess(VALUES, 0.5, -3.0, 0.2), DOWN)
     yield case("two_sided_unlike_level", lambda: two_sided_unlike_level(-3.0), DOWN)
     for q in (0.2, 0.3, 0.7):
@@ -233,14 +233,16 @@ def more_cases() -> Iterator[Case]:
     yield case("cdf_band_lower", lambda: cdf_band_lower(1000, 400, -3.0), DOWN, LARGER)
     for count in (3, 500, 997):
         yield case("threshold_interval", partial(threshold_interval, 1000, count, -3.0), OUT)
-    yield case("std_by_bets", lambda: std_by_bets(VALUES, -3.0), OUT)
+    yield case("enclosed_std_by_bets", lambda: enclosed_std_by_bets(VALUES, VALUES, -3.0), OUT)
     few = VALUES[:24]
     other = [1.0 - value for value in few[1:]] + [0.3]
     yield case("covariance_by_bets", lambda: covariance_by_bets(few, other, -3.0), OUT, LARGER)
     third, in_order = [0.1, 0.4, 0.9], ([24, 48, 24], [(29 * rank) % 96 for rank in range(96)])
     yield case("half_each_interval", lambda: half_each_interval(third, third, *in_order, -3.0), OUT)
     yield case("root_interval", lambda: root_interval(Interval(0.3, 0.6)), OUT)
-    yield case("moment_interval", lambda: moment_interval(VALUES, 6.0, -3.0), OUT)
+    yield case(
+        "enclosed_moment_interval", lambda: enclosed_moment_interval(VALUES, VALUES, 6.0, -3.0), OUT
+    )
     yield case("step_interval", lambda: step_interval(0.3, StepSymbol(3, 4), 0.1), OUT)
     declared = Interval(0.1, 0.7)
     yield case("grid_answer", lambda: grid_answer(GridSymbol(30, 20, 40), declared)[1], OUT)

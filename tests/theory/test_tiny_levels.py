@@ -6,10 +6,13 @@ import pytest
 
 from tests.theory.tiny_levels import CASES, miss_probability
 
+QUICK = ("AUC", "contrast")
+LONG = [pytest.param(name, marks=[] if name in QUICK else [pytest.mark.campaign]) for name in CASES]
+
 
 @pytest.mark.statistical
 @pytest.mark.parametrize("level", [1e-6, pytest.param(1e-12, marks=pytest.mark.campaign)])
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", LONG)
 def test_misses_are_as_rare_as_said(name: str, level: float) -> None:
     estimate = miss_probability(CASES[name], 600, level, 40, 31)
     assert estimate.missed  # samples that miss are seen

@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.theory.base.intervals import Interval
-from holdfast.theory.direct.auc import area_under_curve, auc_interval, block_areas, block_counts
+from holdfast.theory.direct.auc import auc_interval, block_counts
 from holdfast.theory.direct.correlation import correlation_by_bets
 from holdfast.theory.direct.difference import share_difference_interval
 from holdfast.theory.direct.spread import covariance_by_bets
+from tests.theory.direct.areas import area_under_curve, block_areas
 from tests.theory.direct.worlds import shrunk
 
 Counts = NDArray[np.int64]

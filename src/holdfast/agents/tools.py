@@ -178,7 +178,8 @@ _FOR_OTHERS = re.compile(
     r"|custodian|schema|idempotency-key|authorization|/docs|GET |POST |eta|set more aside|open\()"
 )
 _ALTERNATIVES = re.compile(
-    r", or |; |, (?=(?:ask|check|claim|declare|gate|open|repeat|set|use|write)\b)"
+    r", or |; (?!nothing was spent)"
+    r"|, (?=(?:ask|check|claim|declare|gate|open|repeat|set|use|write)\b)"
 )
 # An option of a tool as Python has it, without a value.
 _OPTIONS = "|".join(fields_of(QuestionFields, GuessField, AskSent, CheckSent, GateSent))

@@ -69,8 +69,8 @@ def demo(
         show_json(showcased.to_dict() | chart_facts)
         return
     typer.echo(_STORY.format(features=FEATURES, rows=ROWS))
-    told = tuple(row for row in showcased.rows if everything or row.holder in _FIRST_TOLD)
-    typer.echo(experiment_sheet(replace(showcased, rows=told)).text())
+    first_rows = tuple(row for row in showcased.rows if everything or row.holder in _FIRST_TOLD)
+    typer.echo(experiment_sheet(replace(showcased, rows=first_rows)).text())
     typer.echo(
         "\nshown: the final score; interval: what is claimed for it; false: trials in which any "
         "interval missed."

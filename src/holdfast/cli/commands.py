@@ -8,8 +8,10 @@ import re
 import sys
 import textwrap
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
+from threading import Event, Thread
 from typing import Annotated, Any
 
 import typer
@@ -29,6 +31,7 @@ __all__ = [
     "read_number",
     "secret_file",
     "show_json",
+    "waiting",
 ]
 
 app = typer.Typer(
@@ -111,8 +114,8 @@ def read_number(name: str, text: str | None) -> float | int | None:
         return float(cleaned)
     except ValueError:
         number = number_meant(text)
-        meant = ", such as 500 or 0.05." if number is None else f"; did you mean {number:.10g}?"
-        raise InvalidArgument(f"{name} is {text!r}; it must be a number{meant}") from None
+        advice = ", such as 500 or 0.05." if number is None else f"; did you mean {number:.10g}?"
+        raise InvalidArgument(f"{name} is {text!r}; it must be a number{advice}") from None
 
 
 def read_bounds(bounds: tuple[str, str] | None) -> tuple[float, float] | None:
@@ -159,15 +162,46 @@ _PATIENCE = 2.0
 _SELDOM = 30.0  # seconds between two lines of a file
 
 
+def _is_watched() -> bool:
+    """Whether somebody waits at a terminal, and no program for JSON."""
+    return sys.stderr.isatty() and "--json" not in sys.argv
+
+
 def progress(label: str, *, lines: bool = False) -> Callable[[int, int], None] | None:
     """A function of (done, all) that keeps one line of the terminal.
 
     Where there is none it is None, or with `lines` writes one now and then, and one at the end: for
     work so long that people look into its log.
     """
-    if sys.stderr.isatty():
+    if _is_watched():
         return _kept_line(label)
     return _lines(label) if lines else None
+
+
+@contextmanager
+def waiting(label: str) -> Iterator[None]:
+    """A line of the terminal, where there is one, that counts the seconds of what it is about."""
+    if not _is_watched():
+        yield
+        return
+    started, over = time.monotonic(), Event()
+
+    def count() -> None:
+        patience = _PATIENCE
+        while not over.wait(patience):
+            patience = 1.0
+            seconds = time.monotonic() - started
+            print(f"\r\033[K{label}: {seconds:.0f} s", end="", file=sys.stderr, flush=True)
+
+    line = Thread(target=count)
+    line.start()
+    try:
+        yield
+    finally:
+        over.set()
+        line.join()
+        if time.monotonic() - started >= _PATIENCE:
+            print("\r\033[K", end="", file=sys.stderr, flush=True)
 
 
 def _kept_line(label: str) -> Callable[[int, int], None]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from holdfast import require
-from holdfast.cli.commands import Json, app, read_number, secret_file, show_json
+from holdfast.cli.commands import Json, app, read_number, secret_file, show_json, waiting
 from holdfast.cli.ledgers import (
     LedgerAddress,
     Name,
@@ -353,7 +353,8 @@ def protected(ledger: str | Path, data: Any, **declared: Any) -> Holdout:
             f"--split puts rows aside in {str(aside)!r}, and something is there already; move it, "
             "or choose another --name."
         )
-    holdout = open_holdout(data, ledger=ledger, **declared)
+    with waiting("reading the table"):
+        holdout = open_holdout(data, ledger=ledger, **declared)
     if "split" in declared and holdout.train is not None:
         holdout.train.write_parquet(aside)
     return holdout

@@ -196,19 +196,19 @@ def _restore(file: str, target: str | None, nothing_since: bool, as_json: bool) 
 
     if target is not None and is_database_url(target):
         without_password("target", target)
-    done = restore(require.file("file", file), target, nothing_since=nothing_since)
+    result = restore(require.file("file", file), target, nothing_since=nothing_since)
     if as_json:
-        show_json({"ledger": done.ledger, "entries": done.entries, "retired": done.retired})
+        show_json({"ledger": result.ledger, "entries": result.entries, "retired": result.retired})
         return
-    last = "" if done.retired is None else ", the last of which retires it"
-    typer.echo(f"Restored {done.entries:,} entries to {done.ledger}{last}.")
-    if done.retired is not None:
+    last = "" if result.retired is None else ", the last of which retires it"
+    typer.echo(f"Restored {result.entries:,} entries to {result.ledger}{last}.")
+    if result.retired is not None:
         typer.echo(
-            f"It is retired: {done.retired}. Answers given since the backup are forgotten by the "
+            f"It is retired: {result.retired}. Answers given since the backup are forgotten by the "
             "ledger and not by people, and cannot be counted. What it answered stays true, and is "
             "repeated for free; ask new questions of fresh rows."
         )
-    typer.echo(f"\nNext: holdfast audit {quote(done.ledger)}")
+    typer.echo(f"\nNext: holdfast audit {quote(result.ledger)}")
 
 
 def _upgrade(name: str, as_json: bool) -> None:

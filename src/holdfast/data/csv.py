@@ -117,7 +117,7 @@ _USUAL: Mapping[pl.DataType, str] = {
     pl.Float64(): r"^-?(?:\d{1,18}|\d*\.\d+(?:[eE]-?\d+)?|\d+[eE]-?\d+|\d+\.|inf)$|^NaN$",
     pl.Boolean(): r"^(?:true|false)$",
     pl.Date(): r"^\d{4}-\d\d-\d\d$",
-    pl.Datetime("us"): r"^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d{1,6})?$",
+    pl.Datetime("us"): r"^\d{4}-\d\d-\d\d[T ](?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,6})?$",
 }
 _WIDER: Mapping[pl.DataType, pl.DataType] = {pl.Int64(): pl.Float64()}
 
@@ -129,42 +129,29 @@ def _types_of_all(paths: Sequence[str], form: TableForm) -> dict[str, pl.DataTyp
     """
     first = _inferred_types(paths, form, _FIRST_ROWS)
     texts = pl.scan_csv(list(paths), infer_schema=False, **_reader_options(form))
-    candidates = {
-        name: [each for each in (dtype, _WIDER.get(dtype)) if each is not None]
-        for name, dtype in first.items()
-        if dtype != pl.String()
-    }
-    if any(dtype not in _USUAL for kinds in candidates.values() for dtype in kinds):
-        return _inferred_types(paths, form, None)
     # A text stays one; a column without any value in the first rows may be anything.
-    unknown = [pl.col(name).is_null().all() for name in first if name not in candidates]
+    likely = {name: dtype for name, dtype in first.items() if dtype != pl.String()}
+    unknown = [pl.col(name).is_null().all() for name in first if name not in likely]
     if unknown and any(texts.head(_FIRST_ROWS).select(unknown).collect().row(0)):
         return _inferred_types(paths, form, None)
-    usual = [
-        (pl.col(name).is_null() | _is_usual(name, dtype)).all().alias(f"{place} {dtype}")
-        for place, (name, kinds) in enumerate(candidates.items())
-        for dtype in kinds
-    ]
-    is_usual = texts.select(usual).collect(engine="streaming").row(0, named=True) if usual else {}
-    for place, (name, kinds) in enumerate(candidates.items()):
-        fitting = [dtype for dtype in kinds if is_usual[f"{place} {dtype}"]]
-        if not fitting:
+    while likely:
+        if not _USUAL.keys() >= set(likely.values()):
             return _inferred_types(paths, form, None)
-        first[name] = fitting[0]
+        first |= likely
+        are_usual = texts.select(_are_usual(*each) for each in likely.items())
+        (usual,) = are_usual.collect(engine="streaming").rows(named=True)
+        unusual = [name for name in likely if not usual[name]]
+        likely = {name: _WIDER.get(likely[name], pl.String()) for name in unusual}
     return first
 
 
-def _is_usual(name: str, dtype: pl.DataType) -> pl.Expr:
-    """Whether a text is written as usual for this type; of a date, whether there is that day."""
+def _are_usual(name: str, dtype: pl.DataType) -> pl.Expr:
+    """Whether all texts are written as usual for this type; of dates, whether there is that day."""
     cell = pl.col(name)
     written = cell.str.contains(_USUAL[dtype])
-    if dtype == pl.Date():
-        return written & cell.str.to_date("%Y-%m-%d", strict=False).is_not_null()
-    if dtype == pl.Datetime("us"):
-        spaced = cell.str.replace("T", " ", literal=True)
-        moment = spaced.str.to_datetime("%Y-%m-%d %H:%M:%S%.f", time_unit="us", strict=False)
-        return written & moment.is_not_null()
-    return written
+    if dtype in (pl.Date(), pl.Datetime("us")):
+        written &= cell.str.head(10).str.to_date("%Y-%m-%d", strict=False).is_not_null()
+    return (cell.is_null() | written).all()
 
 
 # Numbers and dates that are not written as usual: read as texts, and then as what they are.
@@ -185,9 +172,9 @@ def _written_types(texts: pl.LazyFrame, form: TableForm) -> dict[str, ColumnType
         for place, name in enumerate(names)
         for kind in kinds
     ]
-    told = texts.select(fitting).collect().row(0, named=True)
+    fits = texts.select(fitting).collect().row(0, named=True)
     return {
-        name: next((kind for kind in kinds if told[f"{place} {kind}"]), ColumnType.TEXT)
+        name: next((kind for kind in kinds if fits[f"{place} {kind}"]), ColumnType.TEXT)
         for place, name in enumerate(names)
     }
 

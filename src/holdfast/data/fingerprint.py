@@ -107,7 +107,7 @@ def fingerprint(
         total = WordSums()
         for frame in sample.frames(list(types)):
             cells = {name: cell_words(frame[name], type_) for name, type_ in types.items()}
-            lanes = _mixed_rows(cells, types, frame.height)
+            lanes = (_lane(cells, types, frame.height, lane) for lane in range(2))
             total = added_words(total, WordSums(frame.height, *(int(each.sum()) for each in lanes)))
             if also is not None:
                 also(frame, cells)
@@ -136,24 +136,22 @@ def row_words(
 ) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
     """Two words for each row, mixed of all its cells in the order of the columns' names."""
     cells = {name: cell_words(frame[name], types[name]) for name in sorted(types)}
-    return _mixed_rows(cells, types, frame.height)
+    return _lane(cells, types, frame.height, 0), _lane(cells, types, frame.height, 1)
 
 
-def _mixed_rows(
-    words: ColumnWords, types: Mapping[str, ColumnType], rows: int
-) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-    """Two words for each row, of the words of its cells in the order that they are given in."""
+def _lane(
+    words: ColumnWords, types: Mapping[str, ColumnType], rows: int, lane: int
+) -> NDArray[np.uint64]:
+    """One of the two words for each row, of the words of its cells in the order they come in."""
     import numpy as np
 
-    keys = {name: _words_of(f"{name}\0{types[name]}".encode()) for name in words}
-    lanes = []
-    for lane, odd in enumerate(_LANES):
-        state = np.full(rows, odd, dtype=np.uint64)
-        for name, cells in words.items():
-            for cell in cells:
-                state = mixed(state + cell * np.uint64(odd) + keys[name][lane])
-        lanes.append(state)
-    return lanes[0], lanes[1]
+    odd = _LANES[lane]
+    state = np.full(rows, odd, dtype=np.uint64)
+    for name, cells in words.items():
+        key = _words_of(f"{name}\0{types[name]}".encode())[lane]
+        for cell in cells:
+            state = mixed(state + cell * np.uint64(odd) + key)
+    return state
 
 
 def _words_of(content: bytes) -> NDArray[np.uint64]:
@@ -224,8 +222,7 @@ def _text_words(series: pl.Series) -> list[NDArray[np.uint64]]:
 # row: it tells a column of ones and zeros from another with as many ones.
 
 
-# By their value, whatever their type.
-_NUMBERS = (ColumnType.BOOLEAN, ColumnType.INTEGER, ColumnType.FLOAT)
+_WHOLE = (ColumnType.BOOLEAN, ColumnType.INTEGER)  # by their value, as other numbers
 _LEAST_BITS = 40.0  # of what must agree by chance, for two columns to be the same in vain
 _MOST_NAMES = 3  # columns
 _MOST_KEPT = 2048  # rows of a table, by which it is known in a larger one
@@ -233,10 +230,10 @@ _MOST_EQUAL = 0.999  # the part of these that must differ: else equal rows may b
 
 
 class ColumnDigests:
-    """Digests of the columns of a table, from its batches; the first says which columns have one.
+    """Digests of the columns of a table, from its batches, and which of them miss values.
 
-    By itself a column has one if its counts are many and differ, or if it has fractions; beside a
-    column of names, if it differs from name to name.
+    The first batch says which columns have a digest: by itself one whose counts are many and
+    differ, or that has fractions; beside a column of names, one that differs from name to name.
     """
 
     def __init__(self, types: Mapping[str, ColumnType]) -> None:
@@ -246,14 +243,17 @@ class ColumnDigests:
         self._wanted: list[tuple[str, str]] | None = None  # a column and the names beside it
         self._names: list[str] = []
         self._least: NDArray[np.uint64] | None = None  # words of whole rows, the least of them
+        self._incomplete: set[str] = set()
 
     def add(self, frame: pl.DataFrame, cells: ColumnWords) -> None:
         """A batch of rows, and the words of their cells."""
         import numpy as np
 
+        from holdfast.data.plain import told_apart
+
         words = {
             name: _words(
-                cell_words(frame[name], ColumnType.FLOAT) if type_ in _NUMBERS else cells[name]
+                cell_words(frame[name], ColumnType.FLOAT) if type_ in _WHOLE else cells[name]
             )
             for name, type_ in self._types.items()
         }
@@ -262,12 +262,21 @@ class ColumnDigests:
             self._wanted = self._informative(frame, words)
         self._rows += frame.height
         own = {name: each for name, each in cells.items() if name not in self._names}
-        rows = mixed(_mixed_rows(own, self._types, frame.height)[0] ^ np.uint64(_LANES[1]))
+        rows = mixed(_lane(own, self._types, frame.height, 0) ^ np.uint64(_LANES[1]))
         before = [] if self._least is None else [self._least]
         self._least = np.sort(np.concatenate([*before, rows]))[:_MOST_KEPT]
+        names = {beside: mixed(words[beside]) for _, beside in self._wanted}
         for column, beside in self._wanted:
-            mixture = mixed(words[column] + mixed(words[beside]))
-            self._sums[column, beside] += int(mixture.sum())
+            self._sums[column, beside] += int(mixed(words[column] + names[beside]).sum())
+        for name in {name for name, each in self._types.items() if each.kind} - self._incomplete:
+            is_missing = told_apart(name, frame.schema[name]).is_null().any()
+            if frame.select(is_missing).item():
+                self._incomplete.add(name)
+
+    @property
+    def incomplete(self) -> list[str] | None:
+        """Columns that hold NULL or NaN, of types that questions can use; None without batches."""
+        return [name for name in self._types if name in self._incomplete] if self._rows else None
 
     def found(self) -> frozenset[str]:
         """The digests, as 32 hexadecimal digits each; which is whose is not told."""

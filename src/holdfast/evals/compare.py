@@ -168,27 +168,27 @@ def read_run(
     return RunScores(letter, item_scores(log, wanted, "jsonl", letter), keyed)
 
 
-def _log_of(letter: str, given: Any, frame: Frame) -> tuple[EvalLog, bool]:
+def _log_of(letter: str, source: Any, frame: Frame) -> tuple[EvalLog, bool]:
     """Scores in memory, and whether their items have keys or are known by their order."""
-    if isinstance(given, Mapping):
-        return _listed(given.keys(), given.values()), True
-    if hasattr(given, "columns"):
-        return log_of_rows(frame, _rows(given)), True
-    index = getattr(given, "index", None)
+    if isinstance(source, Mapping):
+        return _listed(source.keys(), source.values()), True
+    if hasattr(source, "columns"):
+        return log_of_rows(frame, _rows(source)), True
+    index = getattr(source, "index", None)
     if hasattr(index, "tolist"):  # a Series of pandas, whose missing values are of many kinds
-        values = given.astype(object).where(given.notna(), None).tolist()
-        if not given.index.is_unique:
-            twice = list(dict.fromkeys(given.index[given.index.duplicated()].tolist()))
+        values = source.astype(object).where(source.notna(), None).tolist()
+        if not source.index.is_unique:
+            twice = list(dict.fromkeys(source.index[source.index.duplicated()].tolist()))
             raise InvalidArgument(
                 f"{letter} has {item_list(twice)} more than once; give every item one score."
             )
-        ordered = given.index.equals(type(given)(values).index)
-        return _listed(given.index.tolist(), values), not ordered
-    values = given.tolist() if hasattr(given, "tolist") else given
+        ordered = source.index.equals(type(source)(values).index)
+        return _listed(source.index.tolist(), values), not ordered
+    values = source.tolist() if hasattr(source, "tolist") else source
     values = values.to_list() if hasattr(values, "to_list") else values
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
         raise InvalidArgument(
-            f"{letter} is {type(given).__name__}; give the path of a log or file of scores, a "
+            f"{letter} is {type(source).__name__}; give the path of a log or file of scores, a "
             "mapping from items to scores, a table, a column of one, or a sequence of scores."
         )
     values = list(values)
@@ -248,9 +248,9 @@ def _require_two_runs(a: RunScores, b: RunScores) -> None:
         raise _same_run(f"A ({a.name}) and B ({b.name}) are one run, {a.scores.run!r}")
 
 
-def _same_run(said: str) -> InvalidArgument:
+def _same_run(fact: str) -> InvalidArgument:
     return InvalidArgument(
-        f"{said}; give two runs, or two columns of one: score=(OLD, NEW) (--score OLD --score NEW)."
+        f"{fact}; give two runs, or two columns of one: score=(OLD, NEW) (--score OLD --score NEW)."
     )
 
 
@@ -346,11 +346,11 @@ def _categories(a: RunScores, b: RunScores, by: Any, paired: Sequence[ItemId]) -
     if by is None:
         return []
     if isinstance(by, str):
-        known = [{str(k): v for k, v in run.scores.categories.items()} for run in (a, b)]
-        found = [(known[0].get(str(item)), known[1].get(str(item))) for item in paired]
+        by_run = [{str(k): v for k, v in run.scores.categories.items()} for run in (a, b)]
+        pairs = [(by_run[0].get(str(item)), by_run[1].get(str(item))) for item in paired]
         other = [
             item
-            for item, (one, two) in zip(paired, found, strict=True)
+            for item, (one, two) in zip(paired, pairs, strict=True)
             if one is not None and two is not None and one != two
         ]
         if other:
@@ -358,23 +358,23 @@ def _categories(a: RunScores, b: RunScores, by: Any, paired: Sequence[ItemId]) -
                 f"the {by!r} of {item_list(other)} is another one in A than in B; give both the "
                 "same."
             )
-        told = [two if one is None else one for one, two in found]
-        if not any(each is not None for each in told):
+        labels = [two if one is None else one for one, two in pairs]
+        if not any(each is not None for each in labels):
             raise InvalidArgument(
                 f"no item has a field {by!r} in A ({a.name}) or B ({b.name}); name a column of the "
                 "files, a key of the samples' metadata or of the docs."
             )
     elif isinstance(by, Mapping):
-        told = [by.get(item) for item in paired]
+        labels = [by.get(item) for item in paired]
     else:
-        told = [_plain(each) for each in by]
-        if len(told) != len(paired) or a.keyed:
+        labels = [_plain(each) for each in by]
+        if len(labels) != len(paired) or a.keyed:
             raise InvalidArgument(
-                f"by has {plural(len(told), 'category', 'categories')} in order, for "
+                f"by has {plural(len(labels), 'category', 'categories')} in order, for "
                 f"{plural(len(paired), 'item')}; give the name of a column, categories by item, or "
                 "one for each score of two sequences."
             )
-    return [None if each is None else str(each) for each in told]
+    return [None if each is None else str(each) for each in labels]
 
 
 def _by_category(

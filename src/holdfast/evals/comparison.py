@@ -53,21 +53,21 @@ class PairedDifference:
     @property
     def sentence(self) -> str:
         """The verdict in words, with its numbers."""
-        said = (
+        text = (
             "cannot tell which is better"
             if self.verdict == "cannot tell"
             else f"B is {self.verdict}"
         )
         return (
-            f"{said}: {self.gain} {self.range_text}, {p_text(self.p)}, {plural(self.wins, 'win')}, "
+            f"{text}: {self.gain} {self.range_text}, {p_text(self.p)}, {plural(self.wins, 'win')}, "
             f"{plural(self.losses, 'loss', 'losses')} of {plural(self.items, 'item')}"
         )
 
     @property
     def gain(self) -> str:
         """B less A, with a sign: +3.1 points."""
-        shown = self._written(self.interval.value_text(self.difference, self._marks))
-        signed = shown if shown.startswith("-") else f"+{shown}"
+        number = self._written(self.interval.value_text(self.difference, self._marks))
+        signed = number if number.startswith("-") else f"+{number}"
         return f"{signed} points" if self.in_points else signed
 
     @property
@@ -87,8 +87,8 @@ class PairedDifference:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
-        said: dict[str, Any] = {} if self.category is None else {"category": self.category}
-        return said | {
+        row: dict[str, Any] = {} if self.category is None else {"category": self.category}
+        return row | {
             "verdict": self.verdict,
             "difference": self.difference,
             "low": self.interval.low,
@@ -216,7 +216,7 @@ class Comparison:
         """What is said beside the verdict, one after the other."""
         sure = percent(self.confidence_level)
         means = self._score(self.overall.mean_a), self._score(self.overall.mean_b)
-        said = [
+        lines = [
             f"A: {means[0]}{self.a.note}; B: {means[1]}{self.b.note}. The difference is B less A, "
             f"{sure} sure, for items drawn like these.",
             *([] if self.warning is None else [self.warning]),
@@ -224,22 +224,24 @@ class Comparison:
         ]
         for letter, run in (("A", self.a), ("B", self.b)):
             if run.unpaired:
-                said.append(f"In {letter} only, and left out: {item_list(run.unpaired)}.")
+                lines.append(f"In {letter} only, and left out: {item_list(run.unpaired)}.")
             if run.missing:
-                said.append(
+                lines.append(
                     f"Without a score in {letter}, and counted as wrong: {item_list(run.missing)}."
                 )
         if max(self.a.epochs, self.b.epochs) > 1:
-            said.append(
+            lines.append(
                 f"Several runs of an item were averaged first: up to {self.a.epochs:,} in A, "
                 f"{self.b.epochs:,} in B."
             )
         if self.graded:
             low, high = self.bounds
-            said.append(f"Scores are graded, from {low:g} to {high:g}: the interval is by bets.")
+            lines.append(f"Scores are graded, from {low:g} to {high:g}: the interval is by bets.")
         if self.uncategorised:
-            said.append(f"{plural(self.uncategorised, 'item')} without {self.by!r} in no category.")
-        return said
+            lines.append(
+                f"{plural(self.uncategorised, 'item')} without {self.by!r} in no category."
+            )
+        return lines
 
     @property
     def _power(self) -> str:
@@ -293,13 +295,13 @@ class Comparison:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        said, *facts = (html.escape(each) for each in (self.overall.sentence, *self.facts))
+        sentence, *facts = (html.escape(each) for each in (self.overall.sentence, *self.facts))
         rows = "".join(
             f"<tr>{''.join(f'<td>{html.escape(cell)}</td>' for cell in row)}</tr>"
             for row in (self.table if self.categories else [])
         )
         table = f"<table>{rows}</table><small>{html.escape(self.together)}</small>" if rows else ""
-        return f"<div><b>{said}</b><br><small>{'<br>'.join(facts)}</small>{table}</div>"
+        return f"<div><b>{sentence}</b><br><small>{'<br>'.join(facts)}</small>{table}</div>"
 
     def to_markdown(self) -> str:
         """A section for the summary of a job."""

@@ -295,8 +295,8 @@ class EvalGate:
     def _keep_dev(self, name: str, dev: Any, how: HowToRead) -> None:
         for scorer in self._scales:
             reading = how if scorer is None else how | HowToRead(score=scorer)
-            given = self._of_scorer(dev, scorer)
-            self._development(scorer).keep(name + _suffix(scorer), given, self.key, **reading)
+            scores = self._of_scorer(dev, scorer)
+            self._development(scorer).keep(name + _suffix(scorer), scores, self.key, **reading)
 
     @property
     def score_range(self) -> tuple[float, float]:

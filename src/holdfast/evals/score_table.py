@@ -123,11 +123,11 @@ def log_of_rows(source: Source | Frame, rows: Sequence[Mapping[str, Any]]) -> Ev
         and any(isinstance(row.get(name), bool | int | float) for row in rows)
     ]
     for name, value in () if scorers else rows[0].items():
-        meant = None if name == item else number_meant(value)
-        if meant is not None:
+        number = None if name == item else number_meant(value)
+        if number is not None:
             raise InvalidArgument(
                 f"{source.what} has no scores that are numbers; {name!r} holds texts such as "
-                f"{value!r}: write {meant:.10g}."
+                f"{value!r}: write {number:.10g}."
             )
     return EvalLog(
         [
@@ -164,8 +164,8 @@ def _item_column(source: Source | Frame, names: Sequence[str]) -> str:
 
 
 def _some(names: Sequence[str]) -> str:
-    shown = [repr(name[:_LONGEST_SHOWN]) for name in names[:_MOST_SHOWN]]
-    return ", ".join([*shown, *(["..."] if len(names) > len(shown) else [])])
+    listed = [repr(name[:_LONGEST_SHOWN]) for name in names[:_MOST_SHOWN]]
+    return ", ".join([*listed, *(["..."] if len(names) > len(listed) else [])])
 
 
 @contextmanager

@@ -304,9 +304,9 @@ def submission_of(
     end of the range, or for an error at the cap.
     """
     if isinstance(scale, ErrorScale):
-        found = _submission_of(scores, rows, key, scale.readable, **how)
-        scoring = {**found.scoring, ERRORS: scale.words}
-        return replace(found, values=scale.sizes(found.values), scoring=scoring)
+        submission = _submission_of(scores, rows, key, scale.readable, **how)
+        scoring = {**submission.scoring, ERRORS: scale.words}
+        return replace(submission, values=scale.sizes(submission.values), scoring=scoring)
     wrong = how.get("missing") == "wrong"
     if wrong and scale.low < 0:
         raise InvalidArgument(

@@ -104,10 +104,10 @@ class Verdict:
         if self.forecast is None:
             return []
         skipped = "" if self.tried else ", so nothing was charged"
-        said = [f"forecast {100 * self.forecast:.3g} %{skipped}"]
+        parts = [f"forecast {100 * self.forecast:.3g} %{skipped}"]
         if self.next_gain is not None:
-            said.append(f"the next without a forecast shows {points(self.next_gain)} 4 times in 5")
-        return said
+            parts.append(f"the next without a forecast shows {points(self.next_gain)} 4 times in 5")
+        return parts
 
     @property
     def details(self) -> str:

@@ -360,9 +360,9 @@ class Answer(float):
         """What is left of what it was taken from; of text questions there is no end."""
         recorded = self.recorded
         if recorded.request.verb == "gate":
-            left = self.left
+            budget = self.left
             is_tried = any(look.is_gate for look in self._own_looks) and not self.repeated
-            return nth_candidate(left.account.gates, left.candidates_left) if is_tried else None
+            return nth_candidate(budget.account.gates, budget.candidates_left) if is_tried else None
         if recorded.member is not None:
             return recorded.member if self.bits is None else None
         is_text = self.bits is not None and recorded.mechanism in (DESCRIBED.name, None)
@@ -409,8 +409,8 @@ class Answer(float):
         return f"{self.recorded.shown} {self.recorded.interval_text}{width}"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        kept = (self.recorded, self.left, self.repeated, self.parts, self.better, self.advice)
-        return _again, (*kept, self.name)
+        arguments = (self.recorded, self.left, self.repeated, self.parts, self.better, self.advice)
+        return _again, (*arguments, self.name)
 
     def _repr_html_(self) -> str:
         facts = " &middot; ".join(map(html.escape, [self.name, *self._facts, self.assumes]))

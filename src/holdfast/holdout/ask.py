@@ -38,7 +38,7 @@ from holdfast.ledger.entries import Request
 from holdfast.mechanisms.mechanism import CONFIRMED, Mechanism, Offer, Wish, in_unit
 from holdfast.statistics.bind import Question
 from holdfast.statistics.derived import Derived, Estimate, Subquestion, batches, is_derived, staged
-from holdfast.statistics.description import sure_half_width
+from holdfast.statistics.description import DescribedParts, DescribedQuestion, sure_half_width
 from holdfast.statistics.entry import Better, Bound, Call, TableCall
 from holdfast.statistics.labelled import GroupsOf
 from holdfast.statistics.player import is_whole
@@ -47,13 +47,16 @@ from holdfast.theory.base.intervals import Interval
 
 __all__ = [
     "CallTerms",
+    "Ready",
     "Waiting",
+    "answered_alone",
     "answered_together",
     "answers_to",
     "better_of",
     "is_silent",
     "require_telling",
     "several",
+    "text_of_check",
     "told_before",
 ]
 
@@ -290,7 +293,7 @@ def answers_to(
 
     def attempt() -> list[Answer]:
         begun = as_begun(desk, questions, guess) if guess.likely else guess
-        asked = [
+        current = [
             each
             if each.likely == begun.likely_at(place)
             else replace(
@@ -300,7 +303,7 @@ def answers_to(
             )
             for place, each in enumerate(requests)
         ]
-        return answered(desk, questions, asked, begun, tolerance, silent)
+        return answered(desk, questions, current, begun, tolerance, silent)
 
     try:
         return desk.retried(attempt)
@@ -347,43 +350,83 @@ class Waiting:
     `text` is what the question was read from, where that says all of it.
     """
 
-    question: Question
+    question: Question | TableCall
     guess: Guess
     terms: CallTerms
     text: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class _Ready:
+class Ready:
     """A call that has met its table."""
 
+    call: Waiting
     guess: Guess
     bound: Bound
     request: Request
+
+    def told(self, desk: Desk) -> Answer | None:
+        """What a call with its key was told: of a check, perhaps what its text says."""
+        try:
+            before = told_before(desk, [self.bound], [self.request])
+        except InvalidArgument:
+            by_text = self.by_its_text(desk)
+            if by_text is None:
+                raise
+            before = told_before(desk, [by_text.bound], [by_text.request])
+        return None if before is None else before[0]
+
+    def by_its_text(self, desk: Desk) -> Ready | None:
+        """An ask of what a check is about, where its text may answer in its place."""
+        if text_of_check(desk, self.bound, self.guess, self.call.terms.width) is None:
+            return None
+        return _ready(desk, replace(self.call, guess=Guess()), knowing(desk, None))
+
+
+def text_of_check(
+    desk: Desk, question: Bound, guess: Guess, width: NamedWidth
+) -> DescribedQuestion | DescribedParts | None:
+    """The description that answers a check that named no half-width, where the ledger cannot."""
+    if guess.verb != "check" or guess.side is not None or width.is_named:
+        return None
+    if desk.transcript.account.closed is not None:  # it was ended for good
+        return None
+    return ruled(desk, question)
+
+
+def answered_alone(desk: Desk, ready: Ready) -> Answer:
+    """The answer to one call."""
+    before = ready.told(desk)
+    if before is not None:
+        return before
+    (answer,) = _answered_alike(desk, {0: ready}).values()
+    if isinstance(answer, HoldfastError):
+        raise answer
+    return answer
 
 
 def answered_together(desk: Desk, calls: Sequence[Waiting]) -> list[Answer | HoldfastError]:
     """What each call is told, or why not, in order. No two of them may have the same key."""
     answers: dict[int, Answer | HoldfastError] = {}
-    ready: dict[int, _Ready] = {}
+    ready: dict[int, Ready] = {}
     groups = knowing(desk, None)
     for place, call in enumerate(calls):
         try:
             prepared = _ready(desk, call, groups)
-            before = told_before(desk, [prepared.bound], [prepared.request])
+            before = prepared.told(desk)
         except HoldfastError as error:
             answers[place] = error
             continue
         if before is None:
             ready[place] = prepared
         else:
-            (answers[place],) = before
+            answers[place] = before
     for group in _alike(ready):
         answers |= _answered_alike(desk, group)
     return [answers[place] for place in range(len(calls))]
 
 
-def _ready(desk: Desk, call: Waiting, groups: GroupsOf) -> _Ready:
+def _ready(desk: Desk, call: Waiting, groups: GroupsOf) -> Ready:
     describe = call.guess.verb == "ask" and not call.terms.width.is_named
     bound = bound_to(desk, call.question, groups, describe=describe, text=call.text)
     single = one_answer_of(bound)
@@ -392,12 +435,12 @@ def _ready(desk: Desk, call: Waiting, groups: GroupsOf) -> _Ready:
     if guess.verb == "check":
         guess = guess_of_likely_width(desk, [single], guess, call.terms.width)
     (request,) = call.terms.requests(desk, [single], [better_of(call.question)], guess)
-    return _Ready(guess, single, request)
+    return Ready(call, guess, single, request)
 
 
-def _alike(ready: dict[int, _Ready]) -> list[dict[int, _Ready]]:
+def _alike(ready: dict[int, Ready]) -> list[dict[int, Ready]]:
     """Those that can be put in one batch: the same verb, side and half-width, and no forecast."""
-    groups: dict[object, dict[int, _Ready]] = {}
+    groups: dict[object, dict[int, Ready]] = {}
     for place, each in ready.items():
         request = each.request
         named = request.tolerance if request.likely is None else None
@@ -407,20 +450,28 @@ def _alike(ready: dict[int, _Ready]) -> list[dict[int, _Ready]]:
     return list(groups.values())
 
 
-def _answered_alike(desk: Desk, group: dict[int, _Ready]) -> dict[int, Answer | HoldfastError]:
+def _answered_alike(desk: Desk, group: dict[int, Ready]) -> dict[int, Answer | HoldfastError]:
     calls = list(group.values())
+    alone = calls[0] if len(calls) == 1 else None
     try:
         answers = answers_to(
             desk,
             [each.bound for each in calls],
             [each.request for each in calls],
-            _joined([each.guess for each in calls]),
+            _joined([each.guess for each in calls]) if alone is None else alone.guess,
         )
     except HoldfastError as error:
-        if len(group) == 1:
+        if alone is None:
+            one_by_one = [_answered_alike(desk, {place: each}) for place, each in group.items()]
+            return {place: answer for each in one_by_one for place, answer in each.items()}
+        by_text = alone.by_its_text(desk) if isinstance(error, Refused) else None
+        if by_text is None:
             return dict.fromkeys(group, error)
-        alone = [_answered_alike(desk, {place: each}) for place, each in group.items()]
-        return {place: answer for each in alone for place, answer in each.items()}
+        return _answered_alike(desk, dict.fromkeys(group, by_text))
+    if alone is not None and answers[0].status == "says nothing" and alone.request.key is None:
+        by_text = alone.by_its_text(desk)
+        if by_text is not None:
+            return _answered_alike(desk, dict.fromkeys(group, by_text))
     return dict(zip(group, answers, strict=True))
 
 
@@ -429,5 +480,5 @@ def _joined(guesses: Sequence[Guess]) -> Guess:
     numbers = [number for each in guesses for number in each.numbers or ()]
     likely = tuple(each.likely_at(0) for each in guesses)
     first = guesses[0]
-    given = tuple(numbers) if numbers else None
-    return Guess(given, side=first.side, forecast=first.forecast, likely=likely)
+    guessed = tuple(numbers) if numbers else None
+    return Guess(guessed, side=first.side, forecast=first.forecast, likely=likely)

@@ -180,13 +180,13 @@ def _attach_computed(
     """First who it is, durably; then its values, unless they are there."""
     column = _entered(desk, new).column
 
-    def kept() -> list[Body]:
+    def entry() -> list[Body]:
         if desk.transcript.attached.columns[column].ready:
             return []  # another process was as quick
         return [desk.protected.keep_computed(column, values()).body(column)]
 
     if not desk.transcript.attached.columns[column].ready:
-        desk.tell(kept)
+        desk.tell(entry)
     return desk.transcript.attached.columns[new.name]
 
 
@@ -293,16 +293,16 @@ def _wanted(desk: Desk, new: AttachedColumn) -> AttachedColumn | None:
     """What is to be entered; None if it is there, refused if the name or the bounds are others'."""
     attached = desk.transcript.attached
     searches = desk.transcript.dictionaries.named  # questions call their columns by these
-    taken = attached.clash(new.name, (*desk.opening.schema.types, *searches))
+    clash = attached.clash(new.name, (*desk.opening.schema.types, *searches))
     same, first = attached.columns.get(new.name), attached.first_of(new.identity)
-    if taken is not None and not _is_again(same, new):
+    if clash is not None and not _is_again(same, new):
         what = "a column of the holdout, or a search" if same is None else _otherwise(same, new)
         raise InvalidArgument(
-            f"the name {new.name!r} is taken: {taken!r} is {what}, and a name never means others; "
+            f"the name {new.name!r} is taken: {clash!r} is {what}, and a name never means others; "
             f"choose another one for this {new.type} column."
         )
-    said = new.bounds is not None or new.is_computed
-    if first is not None and said and new.bounds != first.bounds:
+    is_declared = new.bounds is not None or new.is_computed
+    if first is not None and is_declared and new.bounds != first.bounds:
         raise InvalidArgument(
             f"bounds is {_told(new)}, and the same column was attached as {first.name!r} with "
             f"{_told(first)}; declare those, or give others in the question."

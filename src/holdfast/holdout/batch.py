@@ -99,13 +99,13 @@ def looks_found(
     stored: Callable[[Wish], Recorded | None],
 ) -> list[LookFound]:
     """What fulfils each wish: a look of this call, or one that is stored."""
-    found = []
+    results = []
     for key, wish in zip(keys, wishes, strict=True):
         look = fresh.get(key) or stored(wish)
         if look is None:
             raise LedgerTampered("the ledger has lost an answer; open it again.")
-        found.append(LookFound(look, key in fresh))
-    return found
+        results.append(LookFound(look, key in fresh))
+    return results
 
 
 def one_of_each_event(wishes: Mapping[Key, Wish]) -> dict[Key, Wish]:
@@ -119,14 +119,14 @@ def with_their_events(
     wishes: Mapping[Key, Wish], looks: Mapping[Key, Recorded]
 ) -> dict[Key, Recorded]:
     """The looks that fulfil all wishes, also those that share an event with one that was asked."""
-    found: dict[Key, Recorded] = {}
+    by_key: dict[Key, Recorded] = {}
     for key, wish in wishes.items():
         look = looks.get(key)
         if look is None and is_described(wish.question):
             look = as_answered(looks.values(), wish.question)
         if look is not None:
-            found[key] = look
-    return found
+            by_key[key] = look
+    return by_key
 
 
 def as_answered(looks: Iterable[Recorded], question: DescribedQuestion) -> Recorded | None:

@@ -123,8 +123,8 @@ def cost_of_declaring(desk: Desk, **declared: Unpack[CorrectionOptions]) -> Decl
         return DeclareCost(0.0, None, (before, before))
     after = after_opening(account, proposed.stake, proposed.share)
     longer = (terms.log_beta_described - proposed.stake.log_level) / math.log(2.0)
-    left = (before, mechanism.questions_left(terms, after))
-    return DeclareCost(proposed.share, longer, left)
+    questions_left = (before, mechanism.questions_left(terms, after))
+    return DeclareCost(proposed.share, longer, questions_left)
 
 
 def _default_share(desk: Desk) -> float:
@@ -235,10 +235,10 @@ def _require_added(before: Schema, wanted: Schema) -> None:
                 "."
             )
     for name, values in before.values.items():
-        gone = [each for each in values if each not in wanted.values[name]]
-        if gone:
+        lost = [each for each in values if each not in wanted.values[name]]
+        if lost:
             raise InvalidArgument(
-                f"column {shortened(name)} has the value {gone[0]!r}, and questions were answered; "
+                f"column {shortened(name)} has the value {lost[0]!r}, and questions were answered; "
                 "values can be added and not taken away. Name all of them."
             )
 
@@ -295,9 +295,9 @@ def schema_learnt_from(
     return schema.with_family(*proposed_family(schema, {*public, *keys}))
 
 
-def proposed_family(known: Schema, public: Collection[str] = ()) -> tuple[list[str], list[str]]:
+def proposed_family(schema: Schema, public: Collection[str] = ()) -> tuple[list[str], list[str]]:
     """What could be measured, and what it could be cut by; nothing, where either is missing."""
-    places = {name: each for name, each in Columns(known).places.items() if name not in public}
+    places = {name: each for name, each in Columns(schema).places.items() if name not in public}
     flags = [name for name, place in places.items() if place.of is Class.FLAG]
     numbers = [
         name
@@ -325,12 +325,12 @@ class Learnt:
     @property
     def columns(self) -> dict[str, str]:
         """The columns of which something was learnt, and what, in words."""
-        said = self.schema.said
+        own = self.schema.said
         return {
             name: "; ".join(
                 fact.removesuffix(FROM_TRAINING)
                 for fact in self.schema.facts(name)
-                if fact not in said.facts(name)
+                if fact not in own.facts(name)
             )
             for name in self.schema.types
             if name in self.schema.learnt

@@ -256,10 +256,10 @@ class Desk:
     def table(self) -> Table:
         """What is public of the table, with what was declared and attached so far."""
         attached, dictionaries = self.transcript.attached, self.transcript.dictionaries
-        known = self._table
-        if known is None or known[0] is not attached or known[1] is not dictionaries:
-            known = self._table = attached, dictionaries, self.transcript.table
-        return known[2]
+        cached = self._table
+        if cached is None or cached[0] is not attached or cached[1] is not dictionaries:
+            cached = self._table = attached, dictionaries, self.transcript.table
+        return cached[2]
 
     @property
     def source(self) -> str | None:
@@ -348,12 +348,12 @@ class Desk:
         wanted = dict(sorted(pairs, key=lambda pair: is_described(pair[1].question)))
         unknown = partial(self._unknown, wanted)
 
-        def found(fresh: Mapping[Key, Recorded]) -> list[LookFound]:
+        def fulfilled(fresh: Mapping[Key, Recorded]) -> list[LookFound]:
             return looks_found(keys, wishes, fresh, self.stored)
 
         if not unknown():
             self.refresh()
-            return found({})
+            return fulfilled({})
 
         def ask() -> list[LookFound]:
             self.refresh()
@@ -362,7 +362,9 @@ class Desk:
                 self._finish_pending({wish.question.text: wish for wish in wishes})
                 new = unknown()
             self._require_widths(new, requests)
-            return found(self._ask_afresh(new, requests, lambda fresh: conclude(found(fresh))))
+            return fulfilled(
+                self._ask_afresh(new, requests, lambda fresh: conclude(fulfilled(fresh)))
+            )
 
         return self.store.exclusively(self._timeout, ask)
 
@@ -420,11 +422,11 @@ class Desk:
         entries = transcript.count - (transcript.pending is not None)
         if self._implied[0] != entries:
             self._implied = entries, {}
-        known = self._implied[1]
-        if key not in known:
+        cached = self._implied[1]
+        if key not in cached:
             chained = transcript.account.shown > 0  # else no difference follows from others
-            known[key] = self._implications.of(question, transcript, chained=chained)
-        return known[key]
+            cached[key] = self._implications.of(question, transcript, chained=chained)
+        return cached[key]
 
     def _unknown(self, wanted: Mapping[Key, Wish]) -> dict[Key, Wish]:
         """The wishes that no stored answer fulfils."""

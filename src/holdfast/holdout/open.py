@@ -363,7 +363,8 @@ def _made(
     contents = RowContents(rows.sample, request.declarations.key)
     for public_rows in others:
         require_others(public_rows, request.name or home.stem, rows.are, contents)
-    opening = replace(_opening(home, request, rows.sample, training), split=rows.split)
+    opening = _opening(home, request, rows.sample, training, incomplete=rows.incomplete)
+    opening = replace(opening, split=rows.split)
     ids = " If these are ids of another task, say which: task= (--task)."
     hint = ids if len(rows.sample.types) == 1 else ""
     doubles = others_over(rows.content, home, rows.files, request.task)
@@ -399,33 +400,39 @@ def _opening(
     request: _OpenRequest,
     sample: Sample,
     training: Sample | None,
+    *,
+    incomplete: Sequence[str] = (),
     before: Opening | None = None,
 ) -> Opening:
     """The first entry of a new ledger, but for the fingerprint, which needs the secret.
 
-    Or another plan for one that was opened `before`, whose rows are not looked at again.
+    The `incomplete` columns miss values. Or another plan for one that was opened `before`, whose
+    rows are not looked at again.
     """
     if sample.n < 2:
         raise InvalidArgument("the table has 1 row; a holdout needs at least 2.")
     declared = request.declarations
     schema, looked_up = (
-        _with_missing(sample, training, request)
+        _with_missing(sample, incomplete, training, request)
         if before is None
         else (before.schema, before.terms.looked_up)
     )
-    drawn = randomised_of(sample, declared.randomised, declared.arm, declared.within)
+    randomised = randomised_of(sample, declared.randomised, declared.arm, declared.within)
     if before is None:
-        schema = schema if drawn is None else drawn.named_in(schema)
+        schema = schema if randomised is None else randomised.named_in(schema)
         schema = schema.with_family(**request.families)
     if training is not None:
-        known = {*(declared.public or ()), *(() if declared.key is None else (declared.key,))}
+        public = {
+            *(declared.public or ()),
+            *(() if declared.key is None else (declared.key,)),
+        }
         describes = declared.describing(_describing(request))[0] != "off"
-        schema = schema_learnt_from(training, schema, known, family=describes)
+        schema = schema_learnt_from(training, schema, public, family=describes)
     Prior(schema).require_family()
     sampling = measured(declared.sampling or Independent(), sample)
     design = design_of(sample, declared.design or (), sampling)
     _require_public(sample, declared)
-    wanted = declared.terms(sample.n, sampling, design, _describing(request), drawn, looked_up)
+    wanted = declared.terms(sample.n, sampling, design, _describing(request), randomised, looked_up)
     kind, why = _choice(request, wanted)
     planned = planned_for(kind, wanted, request.options, schema)
     terms = planned.terms(wanted)
@@ -450,28 +457,27 @@ def _opening(
 
 
 def _with_missing(
-    sample: Sample, training: Sample | None, request: _OpenRequest
+    sample: Sample, incomplete: Sequence[str], training: Sample | None, request: _OpenRequest
 ) -> tuple[Schema, tuple[int, int]]:
     """The declared schema with the columns that hold missing values, and how many of how many were
     looked up for that, which is counted: not those that were declared or are public, nor those that
     miss values in training rows.
     """
     declared = Schema(sample.types).declare(request.schema).never_null
-    missing = columns_with_missing(sample, sample.types)
     shared = () if training is None else sample.types.keys() & training.types.keys()
     in_training = columns_with_missing(training, sorted(shared)) if training else []
     public = (*(request.declarations.design or ()), *(request.declarations.public or ()))
-    known = {*declared, *in_training, *public, request.declarations.key}
-    searched = [name for name, kind in sample.types.items() if kind.kind and name not in known]
-    told = [name for name in missing if name in searched]
-    if told and request.private:
+    exempt = {*declared, *in_training, *public, request.declarations.key}
+    searched = [name for name, kind in sample.types.items() if kind.kind and name not in exempt]
+    columns = [name for name in incomplete if name in searched]
+    if columns and request.private:
         raise InvalidArgument(
-            f"{listed(told)} {'has' if len(told) == 1 else 'have'} rows without a value, and "
+            f"{listed(columns)} {'has' if len(columns) == 1 else 'have'} rows without a value, and "
             "nothing of a private table is looked up; declare it: "
-            f"schema={{{told[0]!r}: {{'never_null': False}}}}."
+            f"schema={{{columns[0]!r}: {{'never_null': False}}}}."
         )
-    nullable = dict.fromkeys([*missing, *(each for each in in_training if each not in declared)])
-    looked_up = (0, 0) if request.private else (len(searched), len(told))
+    nullable = dict.fromkeys([*incomplete, *(each for each in in_training if each not in declared)])
+    looked_up = (0, 0) if request.private else (len(searched), len(columns))
     return _declared(sample.types, request.schema, nullable), looked_up
 
 
@@ -601,7 +607,9 @@ def _corrected(
         cost_of_declaring(desk, schema=request.schema, **families)  # refused before any is entered
     if differing.keys() & set(_REPLANNED):
         before = desk.opening
-        planned = _opening(desk.store.home, _completed(request, before), sample, None, before)
+        planned = _opening(
+            desk.store.home, _completed(request, before), sample, None, before=before
+        )
         desk.plan_anew(planned)
     if adds:
         declare_more(desk, schema=request.schema, **families)
@@ -613,20 +621,20 @@ def _completed(request: _OpenRequest, opening: Opening) -> _OpenRequest:
     A half-width may have followed from what is said otherwise now, and is then planned again.
     """
     said, terms, chosen = request.declarations, opening.terms, opening.mechanism
-    drawn, before = terms.randomised, {name: getattr(terms, name) for name in _COMPARED}
+    randomised, before = terms.randomised, {name: getattr(terms, name) for name in _COMPARED}
     before |= {"sampling": terms.sampling, "design": terms.design.columns or None}
-    if drawn is not None:
-        before |= {"randomised": drawn.by, "arm": drawn.arm, "within": drawn.within}
+    if randomised is not None:
+        before |= {"randomised": randomised.by, "arm": randomised.arm, "within": randomised.within}
     planning = (said.questions, said.surprises, request.mechanism, request.options or None)
     if any(each is not None for each in planning):
         before["tolerance"] = None
     now_said = {name: getattr(said, name) for name in Declarations.__slots__}
-    kept = {name: each for name, each in before.items() if now_said[name] is None}
+    unchanged = {name: each for name, each in before.items() if now_said[name] is None}
     mechanism, options = request.mechanism, request.options
     if mechanism is None and not request.private and terms.described_share != 1.0:
         mechanism = AUTO if "why" in chosen else chosen["name"]
         options = options or chosen.get("options", {})
-    declarations = Declarations(**{**now_said, **kept})
+    declarations = Declarations(**{**now_said, **unchanged})
     return replace(request, declarations=declarations, mechanism=mechanism, options=options)
 
 
@@ -665,19 +673,19 @@ def _comparable(
         yield "sampling", sampling_to_dict(sampling), sampling_to_dict(terms.sampling)
     if declared.design is not None:
         yield "design", sorted(set(declared.design)), list(terms.design.columns)
-    drawn = terms.randomised
-    yield "randomised", declared.randomised, None if drawn is None else drawn.by
-    yield "arm", declared.arm, None if drawn is None else drawn.arm
-    yield "within", declared.within, () if drawn is None else drawn.within
+    randomised = terms.randomised
+    yield "randomised", declared.randomised, None if randomised is None else randomised.by
+    yield "arm", declared.arm, None if randomised is None else randomised.arm
+    yield "within", declared.within, () if randomised is None else randomised.within
     if request.schema is not None:
         stored = opening.schema
         nullable = [name for name, never in stored.never_null.items() if not never]
         again = _declared(stored.types, request.schema, nullable).with_family(**request.families)
-        if drawn is not None and drawn.arm not in again.values:  # need not be named
-            values = {name: each for name, each in stored.values.items() if name != drawn.arm}
-            ends = {name: each for name, each in stored.bounds.items() if name != drawn.arm}
-            kept = stored.bounds if drawn.arm in again.bounds else ends
-            stored = replace(stored, values=values, bounds=kept)
+        if randomised is not None and randomised.arm not in again.values:  # need not be named
+            values = {name: each for name, each in stored.values.items() if name != randomised.arm}
+            ends = {name: each for name, each in stored.bounds.items() if name != randomised.arm}
+            arm_bounds = stored.bounds if randomised.arm in again.bounds else ends
+            stored = replace(stored, values=values, bounds=arm_bounds)
         # Who declares what was learnt says the same; who leaves it out, too.
         named = {*again.values, *again.bounds}
         stored = replace(stored, learnt=tuple(each for each in stored.learnt if each not in named))

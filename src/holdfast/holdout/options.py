@@ -513,7 +513,9 @@ def takes(
 
     def with_options(verb: Callable[_P, _T]) -> Callable[_P, _T]:
         own, hints = inspect.signature(verb), {} if record is None else get_type_hints(record)
-        kept = [each for each in own.parameters.values() if each.kind is not each.VAR_KEYWORD]
+        own_parameters = [
+            each for each in own.parameters.values() if each.kind is not each.VAR_KEYWORD
+        ]
         options_taken = [
             inspect.Parameter(
                 name,
@@ -523,9 +525,12 @@ def takes(
             )
             for name, hint in hints.items()
         ]
-        parameters = [*kept, *options_taken]
+        parameters = [*own_parameters, *options_taken]
         known = {each.name for each in parameters}
-        title, is_method = called or verb.__name__, bool(kept) and kept[0].name == "self"
+        title, is_method = (
+            called or verb.__name__,
+            bool(own_parameters) and own_parameters[0].name == "self",
+        )
 
         @wraps(verb)
         def checked(*given: _P.args, **options: _P.kwargs) -> _T:

@@ -96,9 +96,9 @@ def implied_claim(
 def _is_begun(desk: Desk, question: Bound) -> bool:
     """Whether looks were taken for it by a call that died: its line has all of them."""
     text, transcript = question.text, desk.transcript
-    told = {look for line in transcript.told_of(text) for look in line.parts}
+    in_lines = {look for line in transcript.told_of(text) for look in line.parts}
     looks = transcript.looks_at(text)
-    return any(each.part_of == text and each.look not in told for each in looks)
+    return any(each.part_of == text and each.look not in in_lines for each in looks)
 
 
 def _is_settled(desk: Desk, question: Bound, guess: Guess, tolerance: float | None) -> bool:
@@ -126,9 +126,9 @@ def _half_implied(desk: Desk, question: Bound, wish: Wish) -> Wish:
     low, width = Fraction(statistic.low), Fraction(statistic.high) - Fraction(statistic.low)
     ends = [min(statistic.high, max(statistic.low, end)) for end in implied.interval]
     first, last = ((Fraction(end) - low) / width if width else Fraction(0) for end in ends)
-    left = open_sides(Interval(float_below(first), float_above(last)), Interval(*claim))
-    kept = (max(0.0, left.low), min(1.0, left.high))
-    return wish if kept == (0.0, 1.0) else replace(wish, claim=kept)
+    sides = open_sides(Interval(float_below(first), float_above(last)), Interval(*claim))
+    open_claim = (max(0.0, sides.low), min(1.0, sides.high))
+    return wish if open_claim == (0.0, 1.0) else replace(wish, claim=open_claim)
 
 
 def _settled(question: Bound) -> Play:
@@ -154,17 +154,17 @@ def plays_to_run(
 
 
 @dataclass(slots=True)
-class _Taken:
+class _Progress:
     """What was put of one question and what was found; then which line of the ledger tells it."""
 
     parts: list[Subquestion] = field(default_factory=list)
-    found: list[LookFound] = field(default_factory=list)
+    results: list[LookFound] = field(default_factory=list)
     line: Recorded | None = None
     repeated: bool = False
 
     @property
     def looks(self) -> list[Recorded]:
-        return [each.look for each in self.found]
+        return [each.look for each in self.results]
 
 
 @dataclass(slots=True)
@@ -179,7 +179,7 @@ class _Call:
     silent: Callable[[int], bool]  # whether a question would say nothing, whatever comes
     claims: Sequence[ClaimGrounds]
     running: Plays
-    taken: list[_Taken]
+    progress: list[_Progress]
     is_told: bool = False
 
     def run(self) -> None:
@@ -197,8 +197,8 @@ class _Call:
         """What is still free of a question that is not followed up; None if it goes on."""
         if not self.silent(place):
             return None
-        left = [part for part in due if part.guess is None and self._is_known(part)]
-        return left if left or self.taken[place].found else None
+        free = [part for part in due if part.guess is None and self._is_known(part)]
+        return free if free or self.progress[place].results else None
 
     def _is_known(self, part: Subquestion) -> bool:
         wish = wish_of(self.desk, part.statistic, self.guess, self.tolerance)
@@ -207,10 +207,10 @@ class _Call:
     def _put(self, batch: Due) -> None:
         stepped = False
 
-        def conclude(found: Sequence[LookFound]) -> Sequence[Body]:
+        def conclude(results: Sequence[LookFound]) -> Sequence[Body]:
             nonlocal stepped
             stepped = True
-            self._take(batch, found)
+            self._take(batch, results)
             self.is_told = not self.running.due
             return self._telling() if self.is_told else ()
 
@@ -219,9 +219,9 @@ class _Call:
         if any(vectors):
             pairs = zip(wishes, vectors, strict=True)
             wishes = [replace(wish, vector=vector) for wish, vector in pairs]
-        found = self.desk.answer(wishes, requests, conclude)
+        results = self.desk.answer(wishes, requests, conclude)
         if not stepped:
-            self._take(batch, found)
+            self._take(batch, results)
 
     def _wishes_of(self, batch: Due) -> list[Wish]:
         """What is put to the desk: the analyst's own claims, and for other parts asks or guesses.
@@ -258,7 +258,7 @@ class _Call:
 
     def _refuted(self, place: int, text: str) -> Refuted | None:
         """The last claim of a part that was not confirmed, or of any part of its question."""
-        looks = [each for each in self.taken[place].looks if each.refuted is not None]
+        looks = [each for each in self.progress[place].looks if each.refuted is not None]
         own = [each for each in looks if each.question == text] or looks
         return own[-1].refuted if own else None
 
@@ -268,12 +268,12 @@ class _Call:
         itself = {request.question: request for request in reversed(self.requests)}
         return {text: itself.get(text, request) for text, request in requests.items()}
 
-    def _take(self, batch: Due, found: Sequence[LookFound]) -> None:
+    def _take(self, batch: Due, results: Sequence[LookFound]) -> None:
         """The answers are there: every play goes on with its own."""
-        for (place, part), each in zip(batch, found, strict=True):
-            self.taken[place].parts.append(part)
-            self.taken[place].found.append(each)
-        self.running.send([each.look.estimate for each in found])
+        for (place, part), each in zip(batch, results, strict=True):
+            self.progress[place].parts.append(part)
+            self.progress[place].results.append(each)
+        self.running.send([each.look.estimate for each in results])
 
     def _telling(self) -> list[Body]:
         """The entries that tell what follows; none if all of it was told before.
@@ -281,9 +281,9 @@ class _Call:
         A call with a key is told as a whole, once: not if another with the same was faster.
         """
         transcript, at = self.desk.transcript, now()
-        for taken in self.taken:
-            taken.line = None
-        looks = [each for taken in self.taken for each in taken.looks]
+        for progress in self.progress:
+            progress.line = None
+        looks = [each for progress in self.progress for each in progress.looks]
         numbered = [each.number for each in looks if each.number is not None]
         numbers = count(max([transcript.next_line - 1, *numbered]) + 1)
         lines_told: dict[int, Recorded] = {}  # by this call, by number
@@ -300,30 +300,38 @@ class _Call:
             entries += [telling(at, key, entry)] if entry else []
         return entries
 
-    def _line(self, place: int, at: str, told: dict[int, Recorded], numbers: Iterator[int]) -> Body:
+    def _line(
+        self, place: int, at: str, lines_told: dict[int, Recorded], numbers: Iterator[int]
+    ) -> Body:
         """One question's line: one that is there already, or what follows now."""
-        question, request, taken = self.questions[place], self.requests[place], self.taken[place]
-        transcript, fresh = self.desk.transcript, any(each.fresh for each in taken.found)
+        question, request, progress = (
+            self.questions[place],
+            self.requests[place],
+            self.progress[place],
+        )
+        transcript, fresh = self.desk.transcript, any(each.fresh for each in progress.results)
         gated = request.verb == "gate"
         followed = self._followed(place)
-        look = taken.looks[0] if taken.looks else None
+        look = progress.looks[0] if progress.looks else None
         plain = is_single(question) and look is not None and not followed.known
         if plain and look is not None and look.number is not None and (look.is_gate or not gated):
-            repeated = not fresh or look.number in told
-            told[look.number] = look
+            repeated = not fresh or look.number in lines_told
+            lines_told[look.number] = look
             return self._there(place, look, repeated=repeated)
-        now_told = [line for line in told.values() if line.question == question.text]
+        now_told = [line for line in lines_told.values() if line.question == question.text]
         earlier = [*transcript.told_of(question.text), *now_told]
         facts = whole(request, question, followed, earlier, transcript.terms)
         for line in reversed(now_told if fresh else earlier):
             same = not (fresh or gated) or line.status == facts["status"]
             # A claim of one side, and one that no look was put for, is about its bound, too.
-            if request.side is not None or not taken.looks:
+            if request.side is not None or not progress.looks:
                 same = line.status == facts["status"] and line.claims_as(request)
             # An answer that settled one side is told as an answer to whoever asks.
             folded = look is not None and look.bits is not None and line.request.side is not None
             same = same and (request.side is not None or not folded)
-            if same and alike(list(line.interval), facts["interval"]):
+            # A verdict that follows by now is the one that was told, with all that it said.
+            verdict = request.side is not None and not progress.looks
+            if same and (verdict or alike(list(line.interval), facts["interval"])):
                 return self._there(place, line, repeated=True)
         number = next(numbers)
         if request.verb != "ask":  # a claim is about the rows of the look that settles it
@@ -332,8 +340,8 @@ class _Call:
             ]
             facts |= rows_about([*followed.looks, *own])
         body = {"line": number, "repeated": False, **facts}
-        told[number] = taken.line = read_whole({**body, "request": request.body()}, at, "")
-        taken.repeated = False
+        lines_told[number] = progress.line = read_whole({**body, "request": request.body()}, at, "")
+        progress.repeated = False
         return body
 
     def _followed(self, place: int) -> Followed:
@@ -341,28 +349,32 @@ class _Call:
 
         A claim that is a line by itself is told again as it was. A gate says what it shows.
         """
-        taken, request, question = self.taken[place], self.requests[place], self.questions[place]
-        followed = Followed(self.running.results[place], taken.looks, taken.parts)
-        told = any(each.number is not None and each.claim is not None for each in taken.looks)
-        if taken.looks and (request.verb == "gate" or (request.verb == "check" and told)):
+        progress, request, question = (
+            self.progress[place],
+            self.requests[place],
+            self.questions[place],
+        )
+        followed = Followed(self.running.results[place], progress.looks, progress.parts)
+        is_line = any(each.number is not None and each.claim is not None for each in progress.looks)
+        if progress.looks and (request.verb == "gate" or (request.verb == "check" and is_line)):
             return followed
         return intersected(followed, self.desk.implied(question), question)
 
     def _there(self, place: int, line: Recorded, *, repeated: bool) -> Body:
-        taken = self.taken[place]
-        taken.line, taken.repeated = line, repeated
+        progress = self.progress[place]
+        progress.line, progress.repeated = line, repeated
         return {"line": line.number, "repeated": repeated}
 
-    def answers(self, places: Sequence[int], left: Budget) -> list[Answer]:
+    def answers(self, places: Sequence[int], budget: Budget) -> list[Answer]:
         """What is told at some places."""
-        return [self._answer(place, left) for place in places]
+        return [self._answer(place, budget) for place in places]
 
-    def _answer(self, place: int, left: Budget) -> Answer:
-        question, taken = self.questions[place], self.taken[place]
+    def _answer(self, place: int, budget: Budget) -> Answer:
+        question, progress = self.questions[place], self.progress[place]
         vector = self.requests[place].vector
-        more = left_for_more(question, taken.looks, left, vector, once=self.desk.once)
-        line = self._written(taken)
-        answer = Answer(line, more, repeated=taken.repeated, parts=taken.looks)
+        more = left_for_more(question, progress.looks, budget, vector, once=self.desk.once)
+        line = self._written(progress)
+        answer = Answer(line, more, repeated=progress.repeated, parts=progress.looks)
         alone = len(self.questions) == 1
         advice = values_to_declare(self.desk, line.question, line.bits) if alone else None
         if advice is None and alone and line.value is not None:
@@ -372,9 +384,9 @@ class _Call:
         name = short_name(line.question, self.desk.table.schema)
         return answer.judged(self.requests[place].better).advised(advice).called(name)
 
-    def _written(self, taken: _Taken) -> Recorded:
+    def _written(self, progress: _Progress) -> Recorded:
         """The line as it is in the ledger, with its receipt."""
-        line = taken.line
+        line = progress.line
         if line is None:
             raise LedgerTampered("the ledger has lost an answer; open it again.")
         if line.look is not None:
@@ -397,19 +409,21 @@ def answered(
     """
     claims = [claim_grounds(desk, each, guess) for each in questions]
     plays = plays_to_run(desk, questions, guess, tolerance, claims)
-    taken = [_Taken() for _ in questions]
-    call = _Call(desk, questions, requests, guess, tolerance, silent, claims, Plays(plays), taken)
+    progress = [_Progress() for _ in questions]
+    call = _Call(
+        desk, questions, requests, guess, tolerance, silent, claims, Plays(plays), progress
+    )
     call.run()
     called = by_key(requests)
     keys = [key for key in called if key is not None]
-    left: dict[str | None, Budget] = left_after(desk, keys) if keys else {None: desk.budget()}
+    budgets: dict[str | None, Budget] = left_after(desk, keys) if keys else {None: desk.budget()}
     answers: dict[int, Answer] = {}
     for key, places in called.items():
-        if key is not None and taken[places[0]].line is None:  # another call with it was faster
+        if key is not None and progress[places[0]].line is None:  # another call with it was faster
             own = [questions[place] for place in places]
             own_answers = retold(desk, key, own, [requests[place] for place in places])
         else:
-            own_answers = call.answers(places, left[key])
+            own_answers = call.answers(places, budgets[key])
         answers |= zip(places, own_answers, strict=True)
     return [answers[place] for place in range(len(questions))]
 
@@ -418,11 +432,11 @@ def values_to_declare(desk: Desk, text: str, bits: float | None) -> str | None:
     """Advice to declare the values that a question spells letter by letter, with its gain."""
     if bits is None or desk.ground is None or not isinstance(desk.ground.prior, Prior):
         return None
-    prior, known = desk.ground.prior, desk.table.schema.values
+    prior, declared = desk.ground.prior, desk.table.schema.values
     undeclared = [
         name
         for name, kind in prior.schema.types.items()
-        if kind is ColumnType.TEXT and name not in known and name in text
+        if kind is ColumnType.TEXT and name not in declared and name in text
     ]
     cheaper = prior.with_values_declared(prior.read(text)) if undeclared else None
     if cheaper is None:

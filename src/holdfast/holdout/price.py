@@ -20,6 +20,7 @@ from holdfast.statistics.bind import short_name
 from holdfast.statistics.derived import Estimate, Subquestion
 from holdfast.statistics.description import sure_half_width
 from holdfast.statistics.entry import Bound
+from holdfast.statistics.kappa_losses import LossByKappa
 from holdfast.statistics.labelled import Labelled
 from holdfast.statistics.player import Due, played
 from holdfast.statistics.quantile import Quantile
@@ -376,8 +377,10 @@ def _lines_behind(
     looks: set[int] = set()
     for place, question in enumerate(questions):
         claim = (guess.verb, guess.of(place), guess.side, tolerance)
-        told = [each.request for each in desk.transcript.told_of(question.text)]
-        repeated = claim in [(each.verb, each.guess, each.side, each.tolerance) for each in told]
+        requests = [each.request for each in desk.transcript.told_of(question.text)]
+        repeated = claim in [
+            (each.verb, each.guess, each.side, each.tolerance) for each in requests
+        ]
         implied = implied_claim(desk, question, guess, place, tolerance)
         if repeated or implied is None:
             return ()
@@ -406,7 +409,11 @@ def _left_for(
 ) -> Budget:
     """What is left for more like these questions."""
     terms, once = desk.transcript.terms, desk.once
-    undescribed = [each for each in questions if not has_description(each)]
+    undescribed = [
+        each
+        for each in questions
+        if not (has_description(each) or isinstance(each, LossByKappa))  # only its text answers it
+    ]
     stages = [stage for each in undescribed for stage in stages_to_ask(each, once=once)]
     parts = [part for stage in stages for part in stage]
     answered = {part.text for part in parts if desk.stored(_asked(desk, part, tolerance))}
@@ -436,7 +443,7 @@ def _price_of(
 
     confirmed = rehearsed(surprised=False)
     before = desk.transcript.committed
-    least, after, part, counted = _least(desk, confirmed)
+    least, after, part, count = _least(desk, confirmed)
     surprised, most, worst = confirmed, least, Worst(after, after)
     if any(wish.claim is not None for batch in confirmed for wish in batch):  # may be refuted
         surprised = rehearsed(surprised=True)
@@ -445,7 +452,7 @@ def _price_of(
     budget = _left_for(desk, questions, tolerance, vector)
     remaining = {each: budget.on(account).questions_left for each, account in accounts.items()}
     in_all = min(remaining[id(each)] for each in worst.accounts) if math.isfinite(most) else 0
-    new = counted + sum(map(len, surprised)) - sum(map(len, confirmed))
+    new = count + sum(map(len, surprised)) - sum(map(len, confirmed))
     return _Price(least, most, new, remaining[id(before)], (remaining[id(after)], in_all), part)
 
 
@@ -456,7 +463,7 @@ def _least(desk: Desk, batches: Sequence[Sequence[Wish]]) -> tuple[float, Accoun
     many questions they are.
     """
     account, nats, part = desk.transcript.committed, 0.0, 0.0
-    covered = counted = 0
+    covered = count = 0
     for wishes in batches:
         try:
             mechanism, offers = desk.offers(wishes, account)
@@ -472,8 +479,8 @@ def _least(desk: Desk, batches: Sequence[Sequence[Wish]]) -> tuple[float, Accoun
             account = mechanism.advance(account, offers, releases)
         nats, part = nats + sum(charges), offers[-1].tolerance or 0.0
         covered += len(offers)
-        counted += sum(offer.counts for offer in offers)
-    return nats, account, part, counted
+        count += sum(offer.counts for offer in offers)
+    return nats, account, part, count
 
 
 def require_covered(

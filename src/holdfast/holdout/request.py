@@ -128,10 +128,10 @@ def _declared(desk: Desk, late: Dictionary, text: str) -> DescribedQuestion | No
     if late.share == 0.0 or transcript.account.closed or transcript.terms.randomised is not None:
         return None
     try:
-        found = late_question(late, transcript.opening, transcript.attached.columns, text)
+        question = late_question(late, transcript.opening, transcript.attached.columns, text)
     except InvalidQuestion:
         return None
-    return found if found.text == text else None
+    return question if question.text == text else None
 
 
 def is_describable(desk: Desk, question: Question) -> bool:
@@ -151,24 +151,26 @@ def ruled(
     ground = desk.ground
     if ground is None or not (was_read or reads_as_written(question.text, ground)):
         return None
-    found = described_answer(question if was_read else ground.prior.read(question.text), ground)
-    return None if found is None or (not together and _is_too_long(desk, found)) else found
+    described = described_answer(question if was_read else ground.prior.read(question.text), ground)
+    return (
+        None if described is None or (not together and _is_too_long(desk, described)) else described
+    )
 
 
-def _is_too_long(desk: Desk, found: DescribedQuestion | DescribedParts) -> bool:
+def _is_too_long(desk: Desk, described: DescribedQuestion | DescribedParts) -> bool:
     """Whether a text is so long that its answer may tell nothing, and the ledger still can.
 
     A narrower answer of the ledger is had by naming its half-width: it takes one of the questions
     that were declared, and every later answer is wider for it.
     """
-    if isinstance(found, DescribedParts):
-        return any(_is_too_long(desk, part) for part in found.parts)
+    if isinstance(described, DescribedParts):
+        return any(_is_too_long(desk, part) for part in described.parts)
     if not desk.transcript.terms.promises:
         return False
-    if found.reach <= WHOLE_RANGE or found.reach <= (t := desk.half_width(None, found)):
+    if described.reach <= WHOLE_RANGE or described.reach <= (t := desk.half_width(None, described)):
         return False
     try:
-        question = bind(found.text, desk.table)  # its group has the size that the ledger knows
+        question = bind(described.text, desk.table)  # its group has the size that the ledger knows
         if not is_single(question):
             return False
         desk.offers([Wish(question, t)], desk.transcript.committed)
@@ -195,12 +197,12 @@ def bound_to(
     To `describe`, what has a description comes with the rule that answers it. `text` is what the
     question was read from, if it was, and says all of it.
     """
-    known, text = desk.table, question if isinstance(question, str) else text
+    table, text = desk.table, question if isinstance(question, str) else text
     try:
         return _bound(desk, question, groups, describe, text)
     except InvalidQuestion:
         desk.refresh()
-        if desk.table is known:
+        if desk.table is table:
             raise
     return _bound(desk, question, groups, describe, text)  # someone attached a column meanwhile
 
@@ -228,18 +230,18 @@ def _bound(
 def _one_bound(
     desk: Desk, call: Question, text: str | None = None, *, describe: bool, together: bool = False
 ) -> Bound:
-    known = described_question(desk, call, text, together=together) if describe else None
-    return bind(call, desk.table) if known is None else known
+    described = described_question(desk, call, text, together=together) if describe else None
+    return bind(call, desk.table) if described is None else described
 
 
-def one_answer_of(found: Bound | Labelled) -> Bound:
+def one_answer_of(bound: Bound | Labelled) -> Bound:
     """A question with one answer; refused where it has many."""
-    if isinstance(found, Labelled):
+    if isinstance(bound, Labelled):
         raise InvalidQuestion(
             "A histogram, a distribution and by= groups are many answers; ask for them by "
             "themselves, or for one group with where=."
         )
-    return found
+    return bound
 
 
 # The half-width that is asked for: as a part of the range, or in the unit of the answer.

@@ -138,9 +138,9 @@ def opened_search(
     """The search of this name: opened now, or as it was opened with the same declarations."""
     at = desk()
     at.refresh()
-    known = at.transcript.dictionaries.named.get(name)
-    if known is not None and space is None and not declared:
-        return Search(desk, known, Space(known.size))
+    existing = at.transcript.dictionaries.named.get(name)
+    if existing is not None and space is None and not declared:
+        return Search(desk, existing, Space(existing.size))
     configurations = space_of(space, declared.get("size"))
     wanted = _proposed(at, name, configurations, declared)
 
@@ -152,22 +152,22 @@ def opened_search(
     return Search(desk, at.transcript.dictionaries.named[name], configurations)
 
 
-def _proposed(desk: Desk, name: str, space: Space, said: Declaring) -> Dictionary:
+def _proposed(desk: Desk, name: str, space: Space, options: Declaring) -> Dictionary:
     """What somebody declares, checked, before it has a stake; nothing is written."""
     require_late(desk, "search")
     checked_name(name)
-    code, why, asked_by = (said.get("code"), said.get("why"), said.get("asked_by"))
+    code, why, asked_by = (options.get("code"), options.get("why"), options.get("asked_by"))
     for what, text in (("code", code), ("why", why), ("asked_by", asked_by)):
         if text is not None:
             require.text(what, text)
-    tells_winner = require.one_of("tell", get_args(Tell), said.get("tell", "all")) == "winner"
-    if tells_winner and "share" in said:
+    tells_winner = require.one_of("tell", get_args(Tell), options.get("tell", "all")) == "winner"
+    if tells_winner and "share" in options:
         raise InvalidArgument(
-            f"share is {said['share']!r}, and a search that tells only its winner takes none of "
+            f"share is {options['share']!r}, and a search that tells only its winner takes none of "
             "the failure probability; leave it out."
         )
-    share = require.probability("share", said.get("share", SEARCH_SHARE))
-    bounds, train = said.get("bounds"), said.get("train")
+    share = require.probability("share", options.get("share", SEARCH_SHARE))
+    bounds, train = options.get("bounds"), options.get("train")
     wanted = Dictionary(
         kind="winner/1" if tells_winner else "search/2",
         name=name,
@@ -178,7 +178,7 @@ def _proposed(desk: Desk, name: str, space: Space, said: Declaring) -> Dictionar
         nats=0.0,
         columns=len(desk.transcript.attached.columns),
         at="",
-        computed=require.flag("computed", said.get("computed", tells_winner)),
+        computed=require.flag("computed", options.get("computed", tells_winner)),
         bounds=None if bounds is None else bounds_pair(bounds),
         space=space.digest,
         train=None if train is None else fingerprint(desk.other_rows(train)),
@@ -186,7 +186,7 @@ def _proposed(desk: Desk, name: str, space: Space, said: Declaring) -> Dictionar
         why=why,
         by=asked_by,
     )
-    return replace(wanted, questions=_declared_texts(desk, wanted, said.get("question")))
+    return replace(wanted, questions=_declared_texts(desk, wanted, options.get("question")))
 
 
 def _declared_texts(
@@ -206,10 +206,10 @@ def _compared_by(
     desk: Desk, wanted: Dictionary, question: Question | Sequence[Question] | None
 ) -> Mean:
     """The share by which candidates are compared, about a column of the search's own name."""
-    asked = _several(question)
-    if len(asked) != 1:
+    questions = _several(question)
+    if len(questions) != 1:
         raise InvalidArgument(
-            f"question has {len(asked):,} questions, and a search that tells only its winner "
+            f"question has {len(questions):,} questions, and a search that tells only its winner "
             f'compares by one: question="avg({wanted.name} = label)".'
         )
     refused: InvalidQuestion | None = None
@@ -217,7 +217,7 @@ def _compared_by(
     for type_ in (each for each in _COMPUTED if each in _NUMBERS or not bounded):
         attached = _with_stand_in(desk, wanted, wanted.name, type_)
         try:
-            return share_of(wanted, desk.opening, attached, asked[0], wanted.name)
+            return share_of(wanted, desk.opening, attached, questions[0], wanted.name)
         except InvalidQuestion as error:
             refused = refused or error
     raise InvalidQuestion(f"{refused} Nothing was spent.")
@@ -290,12 +290,12 @@ def _opened_now(desk: Desk, wanted: Dictionary) -> Dictionary:
 
 def _is_there(desk: Desk, wanted: Dictionary) -> bool:
     """Whether it was opened already; refused if the name is another's."""
-    known = desk.transcript.dictionaries.named.get(wanted.name)
-    if known is not None and known.declared == wanted.declared:
+    before = desk.transcript.dictionaries.named.get(wanted.name)
+    if before is not None and before.declared == wanted.declared:
         return True
-    if known is not None:
+    if before is not None:
         raise InvalidArgument(
-            f"the search {known.name!r} was opened with other declarations ({known}), and a name "
+            f"the search {before.name!r} was opened with other declarations ({before}), and a name "
             "never means others; choose another one. Nothing was spent."
         )
     _require_free(desk, wanted)
@@ -306,10 +306,10 @@ def _require_free(desk: Desk, wanted: Dictionary) -> None:
     """Refuse a name that a column has, or another search but for capital letters."""
     transcript, name = desk.transcript, wanted.name
     others = [each for each in transcript.dictionaries.named if each != name]
-    taken = transcript.attached.clash(name, (*desk.opening.schema.types, *others, LAST_LOOK))
-    if taken is not None:
+    clash = transcript.attached.clash(name, (*desk.opening.schema.types, *others, LAST_LOOK))
+    if clash is not None:
         raise InvalidArgument(
-            f"the name {name!r} is taken by {taken!r}, and a search's name stands for a column in "
+            f"the name {name!r} is taken by {clash!r}, and a search's name stands for a column in "
             "its questions; choose another one. Nothing was spent."
         )
 
@@ -321,14 +321,14 @@ def cost_of_search(desk: Desk, name: str, space: Any, **declared: Unpack[Declari
     configurations = space_of(space, declared.get("size"))
     opened = _opened_now(desk, _proposed(desk, name, configurations, declared))
     terms, account = desk.transcript.terms, desk.transcript.committed
-    mechanism, told = desk.transcript.mechanism, opened.tells_winner
-    scored = opened.questions and not told
+    mechanism, tells_winner = desk.transcript.mechanism, opened.tells_winner
+    scored = opened.questions and not tells_winner
     rule = _of_stand_in(desk, opened, opened.questions[0]).rule if scored else None
-    after = account if told else after_opening(account, opened.stake, opened.share)
+    after = account if tells_winner else after_opening(account, opened.stake, opened.share)
     return SearchCost(
         name,
         opened.size,
-        0.0 if told else math.exp(opened.log_beta),
+        0.0 if tells_winner else math.exp(opened.log_beta),
         math.exp(stake_in(terms, account, 1.0).log_beta),
         None if rule is None else sure_half_width(rule),
         None if rule is None else coexistence_log_charge(rule.symbols),
@@ -418,9 +418,9 @@ class Search:
                 "Nothing was spent."
             )
         if self._dictionary.tells_winner:
-            known = self._winner_known(desk)
-            if known is not None and known.member == name:
-                return Answer(known, desk.budget(), repeated=True)
+            winner = self._winner_known(desk)
+            if winner is not None and winner.member == name:
+                return Answer(winner, desk.budget(), repeated=True)
             return self._told(desk, [name], None, CallTerms(why, asked_by), alone=True)
         score = late_question(
             self._dictionary, desk.opening, desk.transcript.attached.columns, asked, name
@@ -471,23 +471,23 @@ class Search:
                 f"{self.name!r} was opened to tell all scores; open one with tell='winner'. "
                 "Nothing was spent."
             )
-        known = self._winner_known(desk)
-        if known is not None:
-            return Answer(known, desk.budget(), repeated=True)
+        winner = self._winner_known(desk)
+        if winner is not None:
+            return Answer(winner, desk.budget(), repeated=True)
         attached = desk.transcript.attached.columns
-        brought = {
+        columns = {
             place: name
             for name, column in attached.items()
             if column.ready and (place := self._dictionary.member_of(name)) is not None
         }
-        if not brought:
+        if not columns:
             raise InvalidArgument(
                 f"{self.name!r} has no candidates yet; bring what each says of the protected rows. "
                 "Nothing was spent."
             )
-        places = sorted(brought)
+        places = sorted(columns)
         scores = self._cv_scores(places, cv, cv_rows)
-        members = [brought[place] for place in places]
+        members = [columns[place] for place in places]
         return self._told(desk, members, scores, CallTerms(why, asked_by), alone=False)
 
     def place_of(self, answer: Answer) -> int:
@@ -537,13 +537,13 @@ class Search:
 
         def tell() -> Answer:
             looks = desk.transcript.looks_at(question.text)
-            known = next((look for look in looks if look.mechanism == mechanism.name), None)
-            if known is not None:
-                return Answer(known, desk.budget(), repeated=True)
+            own_look = next((look for look in looks if look.mechanism == mechanism.name), None)
+            if own_look is not None:
+                return Answer(own_look, desk.budget(), repeated=True)
             transcript = desk.transcript
             transcript.account.require_open()
-            asked = informed(transcript, wish)
-            offers = mechanism.offer(transcript.terms, transcript.account, [asked])
+            informed_wish = informed(transcript, wish)
+            offers = mechanism.offer(transcript.terms, transcript.account, [informed_wish])
             (request,) = terms.requests(desk, [question], [None], Guess())
             (look,) = desk.take(mechanism, offers, [wish], {question.text: request})
             return Answer(look, desk.budget())
@@ -551,18 +551,18 @@ class Search:
         return desk.alone(tell)
 
     def _bring(
-        self, desk: Desk, values: Any, how: Bringing, asked: Question, asked_by: str | None
+        self, desk: Desk, values: Any, how: Bringing, question: Question, asked_by: str | None
     ) -> None:
         """Attach values under a configuration's name, once they are seen to be readable."""
         name = how.fields.name
         is_new = name not in desk.transcript.attached.columns
-        told = self._dictionary.tells_winner and self._winner_known(desk) is not None
-        if is_new and told:
+        is_told = self._dictionary.tells_winner and self._winner_known(desk) is not None
+        if is_new and is_told:
             raise InvalidArgument(
                 f"the winner of {self.name!r} was told, and {name!r} was not among its candidates; "
                 "open another search for it. Nothing was spent."
             )
-        self._require_readable(desk, asked, values, how)
+        self._require_readable(desk, question, values, how)
         attach_column(desk, values, how, asked_by)
 
     def _asked(self, question: Question | None) -> Question:
@@ -583,7 +583,7 @@ class Search:
             return None
         return self._dictionary.bounds or (bool if digest is not None else None)
 
-    def _require_readable(self, desk: Desk, asked: Question, values: Any, how: Bringing) -> None:
+    def _require_readable(self, desk: Desk, question: Question, values: Any, how: Bringing) -> None:
         """Refuse values that cannot be asked about, before they have the name."""
         fields = how.fields
         if fields.name in desk.transcript.attached.columns:
@@ -604,9 +604,9 @@ class Search:
             )
         if self._dictionary.tells_winner:
             columns = _with_stand_in(desk, self._dictionary, fields.name, type_, bounds)
-            share_of(self._dictionary, desk.opening, columns, asked, fields.name)
+            share_of(self._dictionary, desk.opening, columns, question, fields.name)
             return
-        _of_column(desk, self._dictionary, fields.name, type_, asked, bounds)
+        _of_column(desk, self._dictionary, fields.name, type_, question, bounds)
 
     def __repr__(self) -> str:
         """How many configurations, and what they have of the failure probability."""

@@ -14,10 +14,14 @@ from holdfast.errors import HoldfastError, InvalidArgument, InvalidQuestion, Ref
 from holdfast.holdout.answer import Answer
 from holdfast.holdout.ask import (
     CallTerms,
+    Ready,
+    Waiting,
+    answered_alone,
     answers_to,
     better_of,
     require_telling,
     several,
+    text_of_check,
     told_before,
 )
 from holdfast.holdout.batch import Body
@@ -57,9 +61,10 @@ from holdfast.holdout.request import (
 from holdfast.ledger.attachments import BoardRecord, BoardTerms, TurnedAway
 from holdfast.ledger.chain import now
 from holdfast.statistics.bind import Question, question_of, read_question
+from holdfast.statistics.description import DescribedParts, DescribedQuestion
 from holdfast.statistics.entry import Bound, By, TableCall
 from holdfast.statistics.labelled import GroupsOf, Labelled
-from holdfast.statistics.player import Verb
+from holdfast.statistics.player import Verb, one_sided_statistic
 from holdfast.wording import plural
 
 __all__ = ["Ask", "Boarding", "Check", "Gate", "Item", "Verbs", "answers_of", "table_of_answers"]
@@ -447,25 +452,9 @@ class Verbs:
         if guess.verb == "check":
             guess = guess_of_likely_width(desk, [single], guess, terms.width)
             guess = by_training_rows(desk, single, guess)
-        requests = terms.requests(desk, [single], [better_of(question)], guess)
-        before = told_before(desk, [single], requests)
-        if before is not None:
-            return before[0]
-        try:
-            return answers_to(desk, [single], requests, guess)[0]
-        except Refused:
-            if not self._is_described_check(single, guess, terms):
-                raise
-        # What the ledger no longer checks, its text still answers.
-        return self._put(desk, question, Guess(), terms, groups, describe=True)
-
-    def _is_described_check(self, question: Bound, guess: Guess, terms: CallTerms) -> bool:
-        """Whether a check named no half-width, and is of what its text describes."""
-        if guess.verb != "check" or guess.side is not None or terms.width.is_named:
-            return False
-        if self._desk.transcript.account.closed is not None:  # it was ended for good
-            return False
-        return ruled(self._desk, question) is not None
+        (request,) = terms.requests(desk, [single], [better_of(question)], guess)
+        call = Waiting(question, guess, terms)
+        return answered_alone(desk, Ready(call, guess, single, request))
 
     def _claim(
         self,
@@ -487,6 +476,16 @@ class Verbs:
         return replace(claim, differing=share)
 
 
+def _text_of_side(
+    desk: Desk, question: Bound, claim: Guess, part: float | None
+) -> DescribedQuestion | DescribedParts | None:
+    """The description that settles a claim of one side that only it can; None if another does."""
+    if claim.side is None or one_sided_statistic(question) is not None:
+        return None
+    settled = implied_claim(desk, question, claim, 0, part) is not None
+    return None if settled else ruled(desk, question)
+
+
 def _cost(desk: Desk, question: Question | TableCall, claim: Guess, width: NamedWidth) -> Cost:
     describe = claim.verb == "ask" and not width.is_named
     rows = desk.transcript.terms.rows
@@ -501,9 +500,20 @@ def _cost(desk: Desk, question: Question | TableCall, claim: Guess, width: Named
         claim = by_training_rows(desk, single, claim)
     part = claim.tolerance_at(0, width.part_of([single], rows))
     claim = on_side_of_claim(claim, single)
-    if claim.side is None:
-        require_telling(desk, [single], claim, part)
-    return cost_of(desk, single, claim, part)
+    by_text = _text_of_side(desk, single, claim, part)
+    if by_text is not None:
+        return cost_of(desk, by_text, Guess(), None)
+    if claim.gated and implied_claim(desk, single, claim, 0, part) is None:
+        require_enough_differing(desk, single, claim)
+    try:
+        if claim.side is None:
+            require_telling(desk, [single], claim, part)
+        return cost_of(desk, single, claim, part)
+    except Refused:
+        by_text = text_of_check(desk, single, claim, width)
+        if by_text is None:
+            raise
+        return cost_of(desk, by_text, Guess(), None)
 
 
 # What a leaderboard needs of a holdout beside its verbs: its own lines of the ledger.
@@ -525,9 +535,9 @@ class Boarding:
         with self._desk.store.guard:
             return self._desk.refresh().attached.board
 
-    def declare(self, said: BoardTerms) -> BoardTerms:
+    def declare(self, terms: BoardTerms) -> BoardTerms:
         """Make the ledger a board's; refused where it is that of another one."""
-        new = replace(said, at=now())
+        new = replace(terms, at=now())
 
         def entry() -> list[Body]:
             return [] if self._desk.transcript.attached.board.terms is not None else [new.body()]

@@ -407,9 +407,9 @@ def _width_fault(terms: Terms, reserved: Asked) -> str | None:
     t = request.likely.again(terms.half_width).tolerance
     # A guess from other rows is a way to ask: its claim alone has the half-width.
     by_rows = alike(list(offer.claim), [offer.guess - t, offer.guess + t])
-    kept = alike(request.tolerance, t) if request.guess is not None else by_rows
+    fits = alike(request.tolerance, t) if request.guess is not None else by_rows
     is_check = (request.verb, request.side) == ("check", None)
-    if kept and alike(request.likely.tolerance, t) and is_check and request.likely.n <= terms.rows:
+    if fits and alike(request.likely.tolerance, t) and is_check and request.likely.n <= terms.rows:
         return None
     return "its half-width is not the one that its guess makes likely"
 
@@ -581,10 +581,11 @@ def _misstated(opening: Opening, rows: Sample) -> str | None:
         stated.to_dict()
     ):
         return "groups of the design"
-    drawn = opening.terms.randomised
+    randomised = opening.terms.randomised
     if (
-        drawn is not None
-        and randomised_of(rows, drawn.by, drawn.arm, drawn.within or None) != drawn
+        randomised is not None
+        and randomised_of(rows, randomised.by, randomised.arm, randomised.within or None)
+        != randomised
     ):
         return "arms of the trial"
     complete = [name for name in rows.types if opening.schema.never_null.get(name, True)]

@@ -106,10 +106,10 @@ def restore(
             mark = f"restored {path}"
             why = _doubt(whole.rows, there, nothing_since)
             _require_lost(there, whole.rows[0][2], retired=why is not None)
-            made = replace(whole, moved=mark)
+            history = replace(whole, moved=mark)
             if why is not None and not (closed and closed.retired):
-                made = _retired(made, secret, why)
-            there.create(secret, made, timeout)
+                history = _retired(history, secret, why)
+            there.create(secret, history, timeout)
             with closing(there.keeper()) as copy, held(copy, timeout):
                 _, rows = copy.records.tail(0)
                 if copy.moved() != mark or rows[: len(whole.rows)] != list(whole.rows):
@@ -135,9 +135,9 @@ def _doubt(rows: Sequence[Row], there: LedgerHome, nothing_since: bool) -> str |
     """
     count, outside = len(rows), outside_witness(rows[0][2])
     own = Witness(there.beside("newest")).seen() if not there.is_there() else None
-    seen = [each for each in (own, outside.seen() if outside else None) if each is not None]
-    most = max((seq for seq, _ in seen), default=0)
-    for newest in seen:
+    notes = [each for each in (own, outside.seen() if outside else None) if each is not None]
+    most = max((seq for seq, _ in notes), default=0)
+    for newest in notes:
         require_seen(newest if newest[0] <= count else None, rows, 0)
     if most > count:
         if nothing_since:

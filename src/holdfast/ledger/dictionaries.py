@@ -474,8 +474,8 @@ def _candidates_again(
     extra, attached = offer.extra or {}, transcript.attached.columns
     members = extra["members"]
     places = [dictionary.member_of(each) for each in members if each in attached]
-    known = [place for place in places if place is not None]
-    if len(known) < len(members) or known != sorted(set(known)):
+    existing = [place for place in places if place is not None]
+    if len(existing) < len(members) or existing != sorted(set(existing)):
         raise InvalidQuestion("The text in the ledger is about no members of its search, in order.")
     cv = None if extra["cv"] is None else CvScores(tuple(extra["cv"]), extra["cv_rows"])
     for alone in (False, True) if len(members) == 1 else (False,):
@@ -499,12 +499,12 @@ def _schema(
     schema = schema_beside(declared, before)
     if member is None:
         return schema
-    brought = attached[member]
-    new = brought.column not in schema.types
+    column = attached[member]
+    new = column.column not in schema.types
     return schema.with_columns(
-        {brought.column: brought.type} if new else {},
-        {brought.column: brought.bounds} if new and brought.bounds is not None else {},
-        {dictionary.name: brought.column},
+        {column.column: column.type} if new else {},
+        {column.column: column.bounds} if new and column.bounds is not None else {},
+        {dictionary.name: column.column},
     )
 
 

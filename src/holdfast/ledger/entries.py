@@ -377,8 +377,8 @@ class Recorded:
     def floor(self) -> tuple[int, Interval] | None:
         """The number of units, and what no interval can exclude with so few, if that limits it."""
         low, high = self.range
-        asked = self.request.verb == "ask" and self.rows is not None
-        if not asked or self.value is None or low == high:
+        is_ask = self.request.verb == "ask" and self.rows is not None
+        if not is_ask or self.value is None or low == high:
             return None
         value = (self.value - low) / (high - low)
         limit = floor_of_units(self.rule, value, self.part_of_range)

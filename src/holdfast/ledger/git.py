@@ -92,11 +92,11 @@ class _Failed(Exception):
         self.whole = text
 
 
-def _run(words: Iterable[str], environment: Mapping[str, str], given: bytes = b"") -> bytes:
+def _run(words: Iterable[str], environment: Mapping[str, str], content: bytes = b"") -> bytes:
     try:
-        done = subprocess.run(
+        finished = subprocess.run(
             ["git", *words],  # as the user has it
-            input=given,
+            input=content,
             capture_output=True,
             env=environment,
             timeout=_LONGEST,
@@ -109,9 +109,11 @@ def _run(words: Iterable[str], environment: Mapping[str, str], given: bytes = b"
         ) from None
     except subprocess.TimeoutExpired:
         raise _Failed(f"fatal: git took longer than {_LONGEST:g} s") from None
-    if done.returncode:
-        raise _Failed(done.stderr.decode(errors="replace") + done.stdout.decode(errors="replace"))
-    return done.stdout
+    if finished.returncode:
+        raise _Failed(
+            finished.stderr.decode(errors="replace") + finished.stdout.decode(errors="replace")
+        )
+    return finished.stdout
 
 
 def _words_of(*words: str) -> str:
@@ -158,7 +160,7 @@ class _Remote:
 
     def environment(self, repository: Path) -> dict[str, str]:
         """The environment of a command, which works in a repository of ours."""
-        kept = {
+        variables = {
             name: value
             for name, value in os.environ.items()
             if not name.startswith("GIT_") or name.startswith(_REACHING) or name in _PLACES
@@ -170,10 +172,10 @@ class _Remote:
             *_QUIET.items(),
         ]
         for place, (key, value) in enumerate(settings):
-            kept[f"GIT_CONFIG_KEY_{place}"] = key
-            kept[f"GIT_CONFIG_VALUE_{place}"] = value
-        kept["GIT_CONFIG_COUNT"] = str(len(settings))
-        return kept | {"LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_DIR": str(repository)}
+            variables[f"GIT_CONFIG_KEY_{place}"] = key
+            variables[f"GIT_CONFIG_VALUE_{place}"] = value
+        variables["GIT_CONFIG_COUNT"] = str(len(settings))
+        return variables | {"LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_DIR": str(repository)}
 
 
 class Repository:
@@ -245,7 +247,7 @@ class Repository:
             stream.append(b"data %d\n%s\n" % (len(content), content))
         stream.append(b"get-mark :1\n")
         words = ["fast-import", "--quiet", "--force", "--date-format=now"]
-        return self._git(*words, given=b"".join(stream)).decode().strip()
+        return self._git(*words, content=b"".join(stream)).decode().strip()
 
     def push(self, commit: str, parent: str | None) -> None:
         """Move the branch from `parent` to a commit, or leave it: a compare-and-swap.
@@ -267,13 +269,13 @@ class Repository:
     def _remotely(self, *words: str) -> bytes:
         return self._command(["-C", self._home.remote.folder, *words])
 
-    def _git(self, *words: str, given: bytes = b"") -> bytes:
+    def _git(self, *words: str, content: bytes = b"") -> bytes:
         try:
-            return self._command(words, given)
+            return self._command(words, content)
         except _Failed as failure:
             raise unavailable(self._home, failure) from None
 
-    def _command(self, words: Sequence[str], given: bytes = b"") -> bytes:
+    def _command(self, words: Sequence[str], content: bytes = b"") -> bytes:
         """One command; after one that was interrupted, and may still run, in another folder."""
         if self._is_interrupted:
             self.close()
@@ -282,12 +284,12 @@ class Repository:
             self.fetch()
         self._is_interrupted = True
         try:
-            done = _run(words, self._environment, given)
+            finished = _run(words, self._environment, content)
         except (_Failed, HoldfastError):
             self._is_interrupted = False
             raise
         self._is_interrupted = False
-        return done
+        return finished
 
 
 # The text of a ledger in a branch. It grows at its end, line by line: each entry with its hash, as
@@ -496,12 +498,12 @@ class GitKeeper:
 
     def keep_file(self, name: str, content: bytes) -> None:
         """Commit and push it, encrypted unless it is public."""
-        kept = content if _is_public(name) else encrypted(known_secret(self._home), name, content)
+        stored = content if _is_public(name) else encrypted(known_secret(self._home), name, content)
 
         def publish() -> None:
             if not self.records.is_held:
                 self.records.fetch()
-            self._publish(f"Keep {name}", b"", {f"{_FOLDER}/{name}": kept})
+            self._publish(f"Keep {name}", b"", {f"{_FOLDER}/{name}": stored})
 
         # Whose turn it is goes on from the entries that were read; a lost race is told.
         publish() if self.records.is_held else retried(publish)
@@ -555,10 +557,10 @@ class GitHome:
             )
         if name not in here.names:
             name = _address(name, here)
-        given = secret if secret is not None else os.environ.get(SECRET_VARIABLE) or None
-        own: Path | bytes | None = secret_itself(given)
-        if own is None and given is not None:
-            own = Path(os.path.abspath(require.file("secret", given)))
+        source = secret if secret is not None else os.environ.get(SECRET_VARIABLE) or None
+        own: Path | bytes | None = secret_itself(source)
+        if own is None and source is not None:
+            own = Path(os.path.abspath(require.file("secret", source)))
         return cls(replace(here, name=name), branch, own)
 
     def __str__(self) -> str:
@@ -617,7 +619,7 @@ class GitHome:
                 return
             commit = repository.commit(None, "A new ledger", {_FILE: _lines(first) + moved})
             try:
-                written = self._keep_secret(secret)
+                secret_written = self._keep_secret(secret)
             except OSError as error:
                 if isinstance(error, HoldfastError):
                     raise
@@ -625,8 +627,8 @@ class GitHome:
             try:
                 repository.push(commit, None)
             except BaseException as error:
-                if written is not None:
-                    written.unlink()  # no answer was ever given with it
+                if secret_written is not None:
+                    secret_written.unlink()  # no answer was ever given with it
                 if not isinstance(error, LostRace):
                     raise
 
@@ -635,11 +637,11 @@ class GitHome:
         self._require_secret()
         path = self.beside("secret")
         try:
-            known = self.secret if isinstance(self.secret, bytes) else path.read_bytes()
+            own_secret = self.secret if isinstance(self.secret, bytes) else path.read_bytes()
         except FileNotFoundError:
             write_new(path, secret)
             return path
-        if known != secret:
+        if own_secret != secret:
             raise InvalidArgument(
                 f"the secret that is given for {str(self)!r} is of another ledger; restore that "
                 "ledger, or give a new secret if no answer was ever given with this one."
@@ -681,9 +683,9 @@ def _address(name: str, here: _Remote) -> str:
     if os.path.isdir(name):
         return os.path.abspath(name)
     if "/" not in name and ":" not in name:
-        known = ", ".join(map(repr, here.names)) or "none"
+        listed = ", ".join(map(repr, here.names)) or "none"
         raise InvalidArgument(
-            f"there is no remote {name!r} in the repository here, which has {known}; run this in "
+            f"there is no remote {name!r} in the repository here, which has {listed}; run this in "
             "the repository, or write the remote's address: git:URL/BRANCH."
         )
     if name.startswith("http") and "@" in urlsplit(name).netloc:

@@ -175,11 +175,11 @@ def intersected(followed: Followed, implied: Implied | None, question: Bound) ->
     together = implied.interval and intersection_implied([joined.interval, implied.interval])
     if together is None:
         return replace(followed, known=implied.looks, contradict=True)
-    known = implied.narrowing(joined.interval)
-    if not known:
+    narrowing = implied.narrowing(joined.interval)
+    if not narrowing:
         return followed
     return replace(
-        followed, joined=Joined.within(joined.value, joined.interval, *together), known=known
+        followed, joined=Joined.within(joined.value, joined.interval, *together), known=narrowing
     )
 
 
@@ -193,10 +193,10 @@ def _meet(sources: Iterable[_Source]) -> _Source:
     contradicting = [source for source in each if source.interval is None]
     if contradicting or not each:
         return contradicting[0] if contradicting else None
-    known = [interval for interval in intervals if interval is not None]
-    lows, highs = zip(*known, strict=True)
+    consistent = [interval for interval in intervals if interval is not None]
+    lows, highs = zip(*consistent, strict=True)
     lowest, highest = lows.index(max(lows)), highs.index(min(highs))
-    together = intersection_implied(known)
+    together = intersection_implied(consistent)
     return Implied(together, each[lowest].low_from, each[highest].high_from)
 
 
@@ -228,20 +228,20 @@ def _joined(op: Op, shares: Sequence[_Source]) -> _Source:
 
     An unknown share is in [0, 1]: for all conditions it leaves no lower end, for one no upper.
     """
-    told = [each for each in shares if each is not None]
-    known = [(each.interval, each) for each in told if each.interval is not None]
-    if len(known) < len(told) or not known:
-        return next((each for each in told if each.interval is None), None)
+    telling = [each for each in shares if each is not None]
+    consistent = [(each.interval, each) for each in telling if each.interval is not None]
+    if len(consistent) < len(telling) or not consistent:
+        return next((each for each in telling if each.interval is None), None)
     of_two = conjunction_implied if op is Op.AND else disjunction_implied
-    intervals = [interval for interval, _ in known] + [_ANY] * (len(known) < len(shares))
+    intervals = [interval for interval, _ in consistent] + [_ANY] * (len(consistent) < len(shares))
     together: Interval | None = intervals[0]
     for interval in intervals[1:]:
         together = together and of_two(together, interval)
     if op is Op.AND:
-        least = min(known, key=lambda each: each[0].high)[1].high_from
-        return Implied(together, tuple(n for _, each in known for n in each.low_from), least)
-    most = max(known, key=lambda each: each[0].low)[1].low_from
-    return Implied(together, most, tuple(n for _, each in known for n in each.high_from))
+        least = min(consistent, key=lambda each: each[0].high)[1].high_from
+        return Implied(together, tuple(n for _, each in consistent for n in each.low_from), least)
+    most = max(consistent, key=lambda each: each[0].low)[1].low_from
+    return Implied(together, most, tuple(n for _, each in consistent for n in each.high_from))
 
 
 _ANY = Interval(0.0, 1.0)
@@ -369,13 +369,15 @@ class Implications:
         """
         # It is taken out until it is whole again: a call may be interrupted.
         before, shares = self._above.pop(subject, ((), SharesAbove()))
-        gone = next((place for place, look in enumerate(before) if look is looks[0]), len(before))
-        kept = before[gone:]
-        if len(kept) > len(looks) or not all(map(is_, kept, looks)):
-            gone, kept, shares = 0, (), SharesAbove()
-        for look in before[:gone]:
+        dropped = next(
+            (place for place, look in enumerate(before) if look is looks[0]), len(before)
+        )
+        remaining = before[dropped:]
+        if len(remaining) > len(looks) or not all(map(is_, remaining, looks)):
+            dropped, remaining, shares = 0, (), SharesAbove()
+        for look in before[:dropped]:
             shares.forget(look.look or 0)
-        for look in looks[len(kept) :]:
+        for look in looks[len(remaining) :]:
             shares.add(self._shares(subject, look))
         self._above[subject] = looks, shares
         return shares
@@ -386,8 +388,8 @@ class Implications:
         if look.look is None or not _is_telling(look):
             return
         if text not in self._values:
-            asked = self._asked(text)
-            self._values[text] = None if asked is None else value_about(asked)
+            question = self._asked(text)
+            self._values[text] = None if question is None else value_about(question)
         about = self._values[text]
         if about is not None and about.subject == subject:
             for cut, share in about.shares(look.interval).items():

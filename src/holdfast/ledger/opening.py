@@ -28,6 +28,7 @@ from holdfast.data.source import (
     require_form,
 )
 from holdfast.data.split import DividedTable, RowSplit, put_aside
+from holdfast.data.values import columns_with_missing
 from holdfast.errors import DataChanged, HoldfastError, InvalidArgument
 from holdfast.ledger.index import Whereabouts, note, recall
 from holdfast.ledger.secret import keyed_print
@@ -221,6 +222,12 @@ class Rows:
     def contents(self) -> list[str]:
         """Digests of single rows, from the scan of the fingerprint, for a new ledger."""
         return self.digests.rows() if self.digests is not None and self.content else []
+
+    @property
+    def incomplete(self) -> list[str]:
+        """Columns that hold NULL or NaN, from the scan of the fingerprint where it has batches."""
+        known = self.digests.incomplete if self.digests is not None and self.content else None
+        return columns_with_missing(self.sample, self.sample.types) if known is None else known
 
     @property
     def files(self) -> tuple[FileStamp, ...]:

@@ -146,7 +146,7 @@ class Reader:
     def news(self, after: int = 0, head: str = GENESIS) -> list[Row]:
         """The entries that follow entry `after` (whose hash is `head`): in order and sealed."""
         # Before the entries are read: others may be adding some.
-        seen = [witness.seen() for witness in self._witnesses()]
+        notes = [witness.seen() for witness in self._witnesses()]
         with self.guard:
             sealed, rows = self._records.tail(after)
         if after:
@@ -159,7 +159,7 @@ class Reader:
                 "another secret: entries were cut off or added by hand, or another secret lies "
                 f"beside it. Put back its own secret; if it is its own: {RESTORE}"
             )
-        for newest in seen:
+        for newest in notes:
             require_seen(newest, rows, after)
         return rows
 
@@ -178,9 +178,9 @@ class Reader:
 
     def checkpoint(self) -> filing.StoredCheckpoint | None:
         """The checkpoint, if there is one."""
-        seen = [witness.seen() for witness in self._witnesses()]
+        notes = [witness.seen() for witness in self._witnesses()]
         with self.guard:
-            for newest in filter(None, seen):  # it may lie before the checkpoint
+            for newest in filter(None, notes):  # it may lie before the checkpoint
                 rows = self._records.entries(newest[0], newest[0])
                 require_seen(newest if rows else None, rows, newest[0] - 1)
             stored = None if self.secret is None else self._records.checkpoint()
@@ -255,8 +255,8 @@ class Store:
         If another process was quicker, its ledger stays.
         """
         home = home_of(ledger)
-        given = home.secret if isinstance(home.secret, bytes) else None
-        secret = given or secrets.token_bytes(SECRET_BYTES)
+        own_secret = home.secret if isinstance(home.secret, bytes) else None
+        secret = own_secret or secrets.token_bytes(SECRET_BYTES)
         rows = chained([opening(secret)], 0, GENESIS)
         home.create(secret, _addition(secret, 0, GENESIS, rows), timeout)
 

@@ -79,8 +79,8 @@ def junction_of(question: Bound) -> tuple[Op, list[Expression]] | None:
     condition = condition_of_share(question) if isinstance(question, Mean) else None
     if not isinstance(condition, Operation) or condition.op not in (Op.AND, Op.OR):
         return None
-    known = all(condition_of_share(Mean(row_value(each))) for each in condition.args)
-    return (condition.op, list(condition.args)) if known else None
+    are_shares = all(condition_of_share(Mean(row_value(each))) for each in condition.args)
+    return (condition.op, list(condition.args)) if are_shares else None
 
 
 def condition_of_share(question: Bound) -> Expression | None:
@@ -213,9 +213,9 @@ class _Level:
 
     def within(self, cut: ThresholdCut, share: Interval) -> Interval | None:
         """What the share above a cut says of it: inside the range."""
-        found = quantile_implied(self.level, {cut: share})
-        return found and Interval(
-            *(min(max(end, self.range.low), self.range.high) for end in found)
+        bounds = quantile_implied(self.level, {cut: share})
+        return bounds and Interval(
+            *(min(max(end, self.range.low), self.range.high) for end in bounds)
         )
 
 

@@ -167,8 +167,8 @@ class LedgerView:
             if parts:
                 looks = self.parts(line)
                 rows.extend(self._row("", part, f"  (look {part.look})") for part in looks)
-        shown = rows if whole else folded(rows, _WHOLE)
-        return "\n".join([f"{'':>4}  {head}  question", *shown, self.together])
+        lines = rows if whole else folded(rows, _WHOLE)
+        return "\n".join([f"{'':>4}  {head}  question", *lines, self.together])
 
     def __str__(self) -> str:
         return self.to_text(whole=False)

@@ -63,6 +63,7 @@ __all__ = [
     "Claims",
     "Showing",
     "by_sign_test",
+    "claim_level",
     "claimable",
     "is_paired",
     "more_than",

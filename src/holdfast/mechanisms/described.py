@@ -66,11 +66,11 @@ class Described(Uncounted):
     ) -> list[Symbol]:
         looks = [_described(question).look for question in questions]
         rows = [row for look in looks for row in look.sums]
-        asked = [pair for look in looks for pair in look.histograms]
+        needed = [pair for look in looks for pair in look.histograms]
         sums = iter(sample.sums(rows) if rows else [])
-        histograms = iter(sample.histograms(asked) if asked else [])
+        histograms = iter(sample.histograms(needed) if needed else [])
         key = noise(_SHARED).uniform(0, 2**256 - 1).to_bytes(32, "big")
-        found = [
+        evidence = [
             Evidence(
                 [next(sums) for _ in look.sums],
                 [next(histograms) for _ in look.histograms],
@@ -79,7 +79,7 @@ class Described(Uncounted):
             )
             for look in looks
         ]
-        return [look.symbols_of(each) for look, each in zip(looks, found, strict=True)]
+        return [look.symbols_of(each) for look, each in zip(looks, evidence, strict=True)]
 
     def settle(self, offers: Sequence[Offer], symbols: Sequence[Symbol]) -> list[Release]:
         return each_settled(self._told, offers, symbols)
@@ -87,18 +87,18 @@ class Described(Uncounted):
     def _told(self, offer: Offer, symbol: Symbol) -> Release:
         if not isinstance(symbol, list | tuple) or offer.extra is None:
             raise TypeError(f"a described answer needs whole numbers, not {symbol!r}")
-        found = _told(rule_from(offer.extra["rule"]), tuple(symbol))
+        answer = _told(rule_from(offer.extra["rule"]), tuple(symbol))
         if offer.extra["turned"]:
-            found = found.turned()
-        silent = found.value is None or tuple(found.interval) == (0.0, 1.0)
+            answer = answer.turned()
+        silent = answer.value is None or tuple(answer.interval) == (0.0, 1.0)
         return Release(
             offer.number,
             "says nothing" if silent else "answered",
-            None if silent else found.value,
-            found.interval,
+            None if silent else answer.value,
+            answer.interval,
             offer.worst_charge,
-            found.rows,
-            found.missing,
+            answer.rows,
+            answer.missing,
         )
 
 
@@ -172,9 +172,9 @@ def _listed(fact: Any) -> Any:
 
 def rule_from(body: Mapping[str, Any]) -> Rule:
     """The rule that a ledger tells of."""
-    made = RECORDED_RULES[body["name"]]
-    facts = {each.name: body[each.name] for each in fields(made)}
-    rule: Rule = made(**{name: _plain(fact) for name, fact in facts.items()})
+    rule_class = RECORDED_RULES[body["name"]]
+    facts = {each.name: body[each.name] for each in fields(rule_class)}
+    rule: Rule = rule_class(**{name: _plain(fact) for name, fact in facts.items()})
     return rule
 
 

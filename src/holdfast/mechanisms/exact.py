@@ -28,6 +28,7 @@ from holdfast.mechanisms.mechanism import (
 from holdfast.mechanisms.noise import Grid, Noise
 from holdfast.mechanisms.terms import Account, PartStages, Terms, number_of_parts
 from holdfast.question.row import GRID
+from holdfast.statistics.kappa_losses import LossByKappa
 from holdfast.statistics.statistic import Statistic, measure
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.safeside import round_up
@@ -133,6 +134,8 @@ class Exact(ExactValues):
         require_room(terms, account, len(wishes))
         offers = []
         for position, wish in enumerate(wishes, start=1):
+            if isinstance(wish.question, LossByKappa):
+                raise wish.question.undescribed
             grid = exact_grid(wish.question, terms.rows)
             charge = alphabet_log_charge(grid.last + 1)
             offers.append(unpromised_offer(account, wish, position, grid=grid, charge=charge))

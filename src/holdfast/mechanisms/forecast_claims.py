@@ -137,8 +137,8 @@ class ForecastClaims(Claims, ABC):
             moved = self.mixture(later).after(
                 grounds.entered.members, claimed=release.status == self.shown
             )
-            kept = self._memory(later, offer.question, grounds, moved)
-            later = later.remembering(self.name, kept)
+            memory = self._memory(later, offer.question, grounds, moved)
+            later = later.remembering(self.name, memory)
         return later
 
     def _memory(

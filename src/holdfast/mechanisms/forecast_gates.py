@@ -76,8 +76,8 @@ class ForecastGates(ForecastClaims):
 
     def after_untried(self, account: Account, question: str, dev: DevResult) -> Account:
         """The account with the development result of a candidate that was not tried."""
-        kept = self._memory(account, question, ForecastGrounds(dev), self.mixture(account))
-        return account.remembering(self.name, kept)
+        memory = self._memory(account, question, ForecastGrounds(dev), self.mixture(account))
+        return account.remembering(self.name, memory)
 
     def _memory(
         self, account: Account, question: str, grounds: ForecastGrounds, mixture: Mixture

@@ -84,8 +84,8 @@ def _plan(wanted: Terms, options: Mapping[str, Any]) -> Planned:
         scale = scale_of(noise.size, wanted.rows)
         declared = Epoch(wanted.questions, scale, level.log_beta, 0.0)
         width = TheoremT().half_width(wanted.rows, [declared])
-        told = noise.planned_words(width, TheoremT().name, wanted.questions)
-        return planned(wanted, level, [replace(declared, half_width=width)], {}, told)
+        words = noise.planned_words(width, TheoremT().name, wanted.questions)
+        return planned(wanted, level, [replace(declared, half_width=width)], {}, words)
     if wanted.questions is None:
         return planned(wanted, level, _open_ended(wanted, level.log_beta), {})
     design = gaussian_half_width(wanted.rows, wanted.questions, level.log_beta)

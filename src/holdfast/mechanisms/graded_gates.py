@@ -79,11 +79,11 @@ class GradedGates(Claims):
 
     def _before(self, terms: Terms, account: Account) -> float:
         """The largest adjusted p of the claims told so far; 0 if there are none."""
-        kept = account.memory.get(self.name, {"shown": 0, "adjusted": 0.0})
+        memory = account.memory.get(self.name, {"shown": 0, "adjusted": 0.0})
         # Of all looks at claims those told nothing that were not shown, or not confirmed.
-        told = account.claims - account.gates - account.surprises + account.shown
-        ungraded = _told(terms, 1.0) if told > kept["shown"] else 0.0
-        return max(ungraded, float(kept["adjusted"]))
+        confirmed = account.claims - account.gates - account.surprises + account.shown
+        ungraded = _told(terms, 1.0) if confirmed > memory["shown"] else 0.0
+        return max(ungraded, float(memory["adjusted"]))
 
     def respond(
         self,
@@ -140,15 +140,15 @@ class GradedGates(Claims):
         for offer, release in zip(offers, releases, strict=True):
             if release.adjusted is None:
                 continue
-            kept = later.memory.get(self.name, {"shown": 0, "adjusted": 0.0})
+            memory = later.memory.get(self.name, {"shown": 0, "adjusted": 0.0})
             grades = (offer.extra or {})["grades"]
             largest = (
                 round_up(release.adjusted - grades["described"])
                 if grades["described"]
                 else release.adjusted
             )
-            kept = {"shown": kept["shown"] + 1, "adjusted": largest}
-            later = later.remembering(self.name, kept)
+            memory = {"shown": memory["shown"] + 1, "adjusted": largest}
+            later = later.remembering(self.name, memory)
         return later
 
 

@@ -546,11 +546,11 @@ def _too_wide(terms: Terms, account: Account, wish: Wish, alpha: float) -> Refus
         return too_tight(wish.tolerance, alpha, wish.question)
     (tolerance, radius), of = shown_widths(wish.question, wish.tolerance, alpha)
     counts = {"question": account.asked, "text question": account.described}
-    asked = " and ".join(plural(many, name) for name, many in counts.items() if many)
+    looks = " and ".join(plural(many, name) for name, many in counts.items() if many)
     keeps_more = account.described and terms.described == "exact"
     instead = " A ledger opened with described='rounded' keeps more for such questions."
     return BudgetExhausted(
-        f"requested half-width {tolerance:.6g}{of}; {f'after {asked} ' if asked else ''}the best "
+        f"requested half-width {tolerance:.6g}{of}; {f'after {looks} ' if looks else ''}the best "
         f"possible here is +-{upwards(radius)}. Ask with a larger tolerance=, repeat earlier "
         f"questions for free, or use fresh rows in a new ledger.{instead if keeps_more else ''}",
         Shortfall("half-width", tolerance, radius),
@@ -585,7 +585,7 @@ _STRETCHES: dict[Hashable, tuple[float, float, int]] = {}
 _MOST_STRETCHES = 64
 
 
-def _left_on(nats: float, left: Callable[[float], int], of: Hashable) -> int:
+def _left_on(nats: float, count: Callable[[float], int], of: Hashable) -> int:
     """`left(nats)`, which never rises with the nats: one number at both ends holds in between.
 
     A confirmed check leaks so little that hundreds leave as many questions. How far that goes is
@@ -593,8 +593,8 @@ def _left_on(nats: float, left: Callable[[float], int], of: Hashable) -> int:
     """
     first, last, number = _STRETCHES.get(of, (nats, -math.inf, 0))
     if not first <= nats <= last:
-        number, ahead = left(nats), nats + 2.0 * max(0.0, nats - first)
+        number, ahead = count(nats), nats + 2.0 * max(0.0, nats - first)
         if len(_STRETCHES) >= _MOST_STRETCHES:
             _STRETCHES.clear()
-        _STRETCHES[of] = nats, ahead if left(ahead) == number else nats, number
+        _STRETCHES[of] = nats, ahead if count(ahead) == number else nats, number
     return number

@@ -136,8 +136,8 @@ def _most_private(width: Callable[[int], float], tolerance: float, least: int) -
 
 
 def _checked(law: Law, options: Mapping[str, Any]) -> dict[str, Any]:
-    known = dict.fromkeys(["epsilon", "delta", *noise_options(law)])
-    chosen = chosen_options(f"private {law.name}", options, known)
+    allowed = dict.fromkeys(["epsilon", "delta", *noise_options(law)])
+    chosen = chosen_options(f"private {law.name}", options, allowed)
     if chosen["epsilon"] is not None:
         chosen["epsilon"] = require.between("epsilon", chosen["epsilon"], 1e-6, 100.0)
     if chosen["delta"] is not None:
@@ -204,12 +204,12 @@ def _with_noise(
         raise InvalidArgument("epsilon sets the noise, and that is given, too; leave one out.")
     answers, scale = wanted.questions or 1, scale_of(noise.size, wanted.rows)
     least = width(scale)
-    told = noise.planned_words(least, PrivateTheorem(law).name, answers)
+    words = noise.planned_words(least, PrivateTheorem(law).name, answers)
     tolerance = short_half_width(least) if wanted.tolerance is None else wanted.tolerance
     if least > tolerance or tolerance >= WHOLE_RANGE:
-        raise wide_noise(told)
+        raise wide_noise(words)
     epoch = Epoch(answers, scale, wanted.log_beta, tolerance)
-    return Planned(tolerance, _parameters(epoch, chosen), told=told)
+    return Planned(tolerance, _parameters(epoch, chosen), told=words)
 
 
 def _kind(law: Law, title: str, method: Method, colour: str | None = None) -> MechanismKind:

@@ -322,8 +322,8 @@ class Terms:
         plain = {each.name: getattr(self, each.name) for each in fields(self) if each.init}
         design = self.design.to_dict() if self.design.columns else None
         sampling = sampling_to_dict(self.sampling)
-        drawn = None if self.randomised is None else self.randomised.to_dict()
-        facts = {"sampling": sampling, "design": design, "randomised": drawn}
+        randomised = None if self.randomised is None else self.randomised.to_dict()
+        facts = {"sampling": sampling, "design": design, "randomised": randomised}
         looked_up = None if self.looked_up is None else list(self.looked_up)
         return {**plain, **facts, "public": list(self.public), "looked_up": looked_up}
 
@@ -334,11 +334,11 @@ class Terms:
         declared = [each.name for each in fields(cls) if each.init]
         plain = {name: body[name] for name in declared if name not in later}
         # Older ledgers do not speak of them.
-        drawn, looked_up = body.get("randomised"), body.get("looked_up")
+        randomised, looked_up = body.get("randomised"), body.get("looked_up")
         facts = {
             "sampling": sampling_from_dict(body["sampling"]),
             "design": NO_DESIGN if body["design"] is None else Design.from_dict(body["design"]),
-            "randomised": None if drawn is None else Randomised.from_dict(drawn),
+            "randomised": None if randomised is None else Randomised.from_dict(randomised),
             "public": tuple(body["public"]),
             "rules": body.get("rules", 1),
             "looked_up": None if looked_up is None else tuple(looked_up),

@@ -140,29 +140,29 @@ def _planned_by_theorem(law: Law, wanted: Terms, theorem: str) -> Planned:
     parameters = {"theorem": theorem, "noise": name, "k": k, "log_beta": wanted.log_beta}
     parameters["accuracy"] = numbers
     calibration = _calibration_of(accuracy, parameters)
-    kept, promised = _planned_width(law, calibration, wanted, k), accuracy.half_width
+    planned, promised = _planned_width(law, calibration, wanted, k), accuracy.half_width
     grid = calibration.grid(profile, GRID_ERROR)
     if grid is not None:  # with the grid's rounding
         alpha = round_up(profile.radius(accuracy.log_nu) + GRID_ERROR)
         log_each = accuracy.log_beta2 - math.log(k)
         promised = max(promised, half_width_on(law, grid, alpha, log_each))
     if form == "leakage":  # which is the account's own theorem, at equal parts of the level
-        promised = max(promised, kept)
-    told = (
+        promised = max(promised, planned)
+    text = (
         f"Theorem {_THEOREM} ({form} form) promises +-{upwards(promised)} of the unit for "
-        f"{plural(k, 'question')}, and the account keeps +-{upwards(kept)} to the last of them "
+        f"{plural(k, 'question')}, and the account keeps +-{upwards(planned)} to the last of them "
         f"(eta {calibration.eta:.3g}, ln nu {calibration.log_nu:.4g}"
         + (f", ln tau {calibration.log_tau:.4g})" if law is NORMAL else ")")
     )
     if wanted.tolerance is not None:
-        return Planned(wanted.tolerance, parameters, told=told)
-    width = max(promised, kept)
+        return Planned(wanted.tolerance, parameters, told=text)
+    width = max(promised, planned)
     if width >= WHOLE_RANGE:
         raise InvalidArgument(
-            f"{told}; the range is +-{WHOLE_RANGE:g}, so that nothing would be said. Declare fewer "
+            f"{text}; the range is +-{WHOLE_RANGE:g}, so that nothing would be said. Declare fewer "
             f"questions, use more rows, or another form of the theorem: {', '.join(_FORMS)}."
         )
-    return Planned(short_half_width(width), parameters, told=told)
+    return Planned(short_half_width(width), parameters, told=text)
 
 
 def _accuracy(parameters: Mapping[str, Any]) -> Accuracy:

@@ -292,5 +292,5 @@ def show(number: float) -> str:
     if number == math.inf:
         return "infinite"
     digits = 4 - math.ceil(math.log10(number))
-    shown = math.ceil(number * 10**digits - 1e-9) / 10**digits
-    return f"{shown:,.{max(digits, 0) if number > 1 else max(digits, 4)}f}"
+    rounded = math.ceil(number * 10**digits - 1e-9) / 10**digits
+    return f"{rounded:,.{max(digits, 0) if number > 1 else max(digits, 4)}f}"

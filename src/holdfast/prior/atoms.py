@@ -128,16 +128,16 @@ def spelled_texts(trees: Iterable[Expression | None]) -> Iterator[tuple[str, str
 def units(op: Op, operands: Sequence[Expression]) -> list[Unit]:
     """The operands of an AND or an OR, with the ranges and lists among them put together."""
     atoms: dict[Expression, list[Atom]] = {}
-    found: list[Unit] = []
+    out: list[Unit] = []
     for operand in operands:
         atom = read_atom(operand)
         if atom is not None and atom.signs:
             atoms.setdefault(atom.subject, []).append(atom)
         else:
-            found.append(atom or operand)
+            out.append(atom or operand)
     for of_one in atoms.values():
-        found.extend(_lists(op, _ranges(op, of_one)))
-    return found
+        out.extend(_lists(op, _ranges(op, of_one)))
+    return out
 
 
 def _ranges(op: Op, atoms: list[Atom]) -> list[Atom]:

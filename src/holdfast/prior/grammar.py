@@ -176,9 +176,9 @@ class Grammar:
         cost = 0
         while isinstance(tree, Operation) and tree.op in _JUNCTION:
             junction, (tree, *rest) = tree.op, tree.args
-            found = units(junction, rest)
-            cost += option("cut", _JUNCTION[junction]) + count_millibits(len(found))
-            cost += _settled(self._units("v", found))
+            parts = units(junction, rest)
+            cost += option("cut", _JUNCTION[junction]) + count_millibits(len(parts))
+            cost += _settled(self._units("v", parts))
         match tree:
             case Operation(Op.ABOVE | Op.BELOW as sign, (subject, Constant(_, None))):
                 cost += option("cut", "atom") + option("direction", direction(sign))
@@ -204,8 +204,8 @@ class Grammar:
         if isinstance(tree, Constant):
             if tree.value is None:
                 raise _unknown(tree)  # a NULL is a result of CASE, and nothing else
-            said = option("constant", "true" if tree.value else "false")
-            return option(row, "constant") + said, []
+            millibits = option("constant", "true" if tree.value else "false")
+            return option(row, "constant") + millibits, []
         atom = read_atom(tree)
         if atom is not None:
             return self._atom(row, weights, atom)
@@ -223,17 +223,17 @@ class Grammar:
         return self._condition("i", "v", tree)
 
     def _junction(self, row: str, weights: str, inherited: str, tree: Operation) -> _Expansion:
-        found = units(tree.op, tree.args)
-        if len(found) == 1 and isinstance(found[0], Atom):
-            return self._atom(row, weights, found[0])
-        cost, below = self._units(inherited, found)
-        own = option(row, _JUNCTION[tree.op]) + count_millibits(len(found) - 1)
+        parts = units(tree.op, tree.args)
+        if len(parts) == 1 and isinstance(parts[0], Atom):
+            return self._atom(row, weights, parts[0])
+        cost, below = self._units(inherited, parts)
+        own = option(row, _JUNCTION[tree.op]) + count_millibits(len(parts) - 1)
         return own + cost, below
 
-    def _units(self, weights: str, found: Sequence[Unit]) -> _Expansion:
+    def _units(self, weights: str, parts: Sequence[Unit]) -> _Expansion:
         """Different conditions in any order; their number is coded by the caller."""
-        cost, pending = any_order_millibits(len(found)), []
-        for unit in found:
+        cost, pending = any_order_millibits(len(parts)), []
+        for unit in parts:
             if isinstance(unit, Atom):
                 own, below = self._atom("condition i", weights, unit)
                 cost += own
@@ -270,8 +270,8 @@ class Grammar:
         if atom.form not in form:
             raise _unknown(atom.subject)
         cost, below = self._subject(weights, atom.subject)
-        said = option(f"form {place.of}", atom.form) + said_millibits(atom, place)
-        return option(row, "atom") + cost + said, below
+        millibits = option(f"form {place.of}", atom.form) + said_millibits(atom, place)
+        return option(row, "atom") + cost + millibits, below
 
     def _subject(self, weights: str, subject: Expression) -> _Expansion:
         if isinstance(subject, Column):

@@ -139,11 +139,11 @@ def _grid(value: Fraction, low: Fraction, high: Fraction) -> Fraction:
 def _steps(width: Fraction) -> tuple[Fraction, ...]:
     """5, 2 and 1 times powers of ten, downwards from the largest that is not above the width."""
     power = Fraction(10) ** math.floor(math.log10(width) + 1)  # above the width, or nearly
-    found: list[Fraction] = []
-    while len(found) < len(GRID_STEPS):
-        found += [step for step in (5 * power, 2 * power, power) if step <= width]
+    steps: list[Fraction] = []
+    while len(steps) < len(GRID_STEPS):
+        steps += [step for step in (5 * power, 2 * power, power) if step <= width]
         power /= 10
-    return tuple(found[: len(GRID_STEPS)])
+    return tuple(steps[: len(GRID_STEPS)])
 
 
 def _decimal(value: Fraction) -> Fraction:

@@ -147,11 +147,11 @@ def _require_likely_value(schema: Schema, op: Op, name: str, value: str) -> None
             f"pl.col({name!r}).str.to_datetime(), or open a CSV file with date_format='%d.%m.%Y', "
             "as its dates are written (--date-format)."
         )
-    known = schema.said.values.get(name, (value,))
-    if op in (Op.EQUAL, Op.UNEQUAL) and value not in known:
+    values = schema.said.values.get(name, (value,))
+    if op in (Op.EQUAL, Op.UNEQUAL) and value not in values:
         raise InvalidQuestion(
             f"{shortened(value)} is not among the declared values of {name}, "
-            f"{listed(map(str, known[:_MOST_LISTED]))}; write one of them, or {identifier(name)} "
+            f"{listed(map(str, values[:_MOST_LISTED]))}; write one of them, or {identifier(name)} "
             f"like {string(value)} for one that was not declared."
         )
     learnt = [each for each in schema.values.get(name, ()) if isinstance(each, str)]
@@ -517,6 +517,8 @@ def _after_statistic(rest: Sequence[TextToken]) -> str:
     word = rest[0].text.lower().replace(" ", "_")
     number = next((each.text for each in rest[1:] if each.kind == "NUMBER"), "0.2")
     hint = CLAUSES.get(word, "write it like avg(delay > 15) where origin = 'JFK'.")
+    if word == "by" and "where" in [each.text.lower() for each in rest]:
+        hint = "where comes before by, as in avg(delay) where distance > 500 by origin."
     return (
         f"A question is one statistic of the rows, and after it stands {shortened(rest[0].text)}; "
         f"{hint.format(number=number)}"

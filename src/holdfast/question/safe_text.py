@@ -126,14 +126,14 @@ def text_shape(text: str) -> Shape | None:
     parts: list[str] = []
     numbers: list[str] = []
     end = 0
-    for found in _NUMERALS.finditer(text):
-        quoted, number = found.groups()
+    for numeral in _NUMERALS.finditer(text):
+        quoted, number = numeral.groups()
         if quoted is None and number is None:
             return None
         if number is not None:
-            parts += text[end : found.start()], str(len(numbers))
+            parts += text[end : numeral.start()], str(len(numbers))
             numbers.append(number)
-            end = found.end()
+            end = numeral.end()
     return Shape("".join((*parts, text[end:])), tuple(numbers))
 
 

@@ -380,8 +380,10 @@ async def _caller(request: Request, dataset: _Name, shown: _Shown) -> Caller:
 def _token(request: Request) -> Token:
     """Whose token a request shows, without FastAPI."""
     scheme, _, text = request.headers.get("authorization", "").partition(" ")
-    shown = scheme.lower() == "bearer" and text
-    credentials = HTTPAuthorizationCredentials(scheme=scheme, credentials=text) if shown else None
+    is_bearer = scheme.lower() == "bearer" and text
+    credentials = (
+        HTTPAuthorizationCredentials(scheme=scheme, credentials=text) if is_bearer else None
+    )
     return _known(request, credentials)
 
 

@@ -637,8 +637,8 @@ def _closed(value: str) -> str:
 
 def _values(column: PublicColumn) -> tuple[str, ...]:
     """The values to choose from; none where any may be typed."""
-    known = {"boolean": ("true", "false"), "text": column.values}
-    return known.get(column.type, ())
+    by_kind = {"boolean": ("true", "false"), "text": column.values}
+    return by_kind.get(column.type, ())
 
 
 def _takes(column: PublicColumn, value: str) -> bool:

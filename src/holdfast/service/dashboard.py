@@ -161,9 +161,9 @@ def _templates() -> Environment:
 
 def rendered(template: str, status: int = 200, **facts: Any) -> HTMLResponse:
     """A page; whatever it is told is escaped."""
-    known = {**_BLANK, "version": __version__, **facts}
-    page = HTMLResponse(_templates().get_template(template).render(known), status)
-    if known["dataset"] is not None:
+    variables = {**_BLANK, "version": __version__, **facts}
+    page = HTMLResponse(_templates().get_template(template).render(variables), status)
+    if variables["dataset"] is not None:
         page.headers["Content-Security-Policy"] = SCRIPT_POLICY
     return page
 
@@ -531,14 +531,14 @@ async def planner(
     session: Signed, rows: str = "20000", questions: str = "500", tolerance: str = ""
 ) -> Response:
     form = {"rows": rows[:20], "questions": questions[:20], "tolerance": tolerance[:20]}
-    made, problem = None, None
+    plan, problem = None, None
     try:
-        made = await run_in(REPORTS, partial(_plan, **form))
+        plan = await run_in(REPORTS, partial(_plan, **form))
     except HoldfastError as error:
         problem = problem_of(error)
-    picture = urlencode(form) if made is not None and can_draw() else None
+    picture = urlencode(form) if plan is not None and can_draw() else None
     page = rendered(
-        "planner.html", session=session, form=form, plan=made, problem=problem, picture=picture
+        "planner.html", session=session, form=form, plan=plan, problem=problem, picture=picture
     )
     page.headers["Content-Security-Policy"] = f"{CONTENT_POLICY}; script-src 'self'"  # this alone
     return page

@@ -303,8 +303,8 @@ class Served:
         file is as it was, no thread is asked.
         """
         version = self._version.read()  # before the ledger is
-        seen, _, text = self._written.get(key, (None, None, b""))
-        if version is not None and seen == version:
+        cached_version, _, text = self._written.get(key, (None, None, b""))
+        if version is not None and cached_version == version:
             return text
 
         def told(holdout: Holdout) -> bytes:
@@ -362,10 +362,10 @@ class Served:
             replies = [error] * len(calls)
         for reply in replies:
             self._let_go_after(reply)
-        told = list(zip(calls, replies, strict=True))
+        pairs = list(zip(calls, replies, strict=True))
         for loop in {call.told.get_loop() for call in calls}:  # there is one; woken once
             with suppress(RuntimeError):  # it is closed: nobody waits
-                loop.call_soon_threadsafe(_tell, loop, told)
+                loop.call_soon_threadsafe(_tell, loop, pairs)
 
     def _taken(self) -> list[_Call]:
         """Those that wait, but only the first of each key: the others are told what it is told.
@@ -420,9 +420,11 @@ class Served:
             self._with_rows = None
 
 
-def _tell(loop: asyncio.AbstractEventLoop, told: Sequence[tuple[_Call, Reply | Exception]]) -> None:
+def _tell(
+    loop: asyncio.AbstractEventLoop, pairs: Sequence[tuple[_Call, Reply | Exception]]
+) -> None:
     """Tell each who waits in this event loop what their call came to."""
-    for call, reply in told:
+    for call, reply in pairs:
         if call.told.get_loop() is not loop or call.told.done():
             continue
         if isinstance(reply, Exception):

@@ -69,15 +69,15 @@ def log_failure(logger: logging.Logger, message: str, error: BaseException) -> N
 
 def _frames_of(error: BaseException) -> Iterator[str]:
     """Where an error was raised, the newest last, then where those were that it came of."""
-    seen: BaseException | None = error
-    while seen is not None:
-        stack = traceback.StackSummary.extract(traceback.walk_tb(seen.__traceback__))
+    cause: BaseException | None = error
+    while cause is not None:
+        stack = traceback.StackSummary.extract(traceback.walk_tb(cause.__traceback__))
         for frame in stack[-_MOST_FRAMES:]:
             yield f"{frame.filename}:{frame.lineno} in {frame.name}: {frame.line}"
-        origin = seen.__cause__ or (None if seen.__suppress_context__ else seen.__context__)
+        origin = cause.__cause__ or (None if cause.__suppress_context__ else cause.__context__)
         if origin is not None:
             yield f"of {type(origin).__name__}:"
-        seen = origin
+        cause = origin
 
 
 class JsonLines(logging.Formatter):

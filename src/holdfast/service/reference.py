@@ -93,8 +93,8 @@ def _of_body(operation: dict[str, Any], schemas: dict[str, Any]) -> Iterator[Fie
 def _reply(operation: dict[str, Any], schemas: dict[str, Any]) -> str:
     """What an operation replies with when nothing is wrong, in words."""
     content = operation["responses"][min(operation["responses"])].get("content", {})
-    told = [_told(each["schema"], schemas) or kind for kind, each in content.items()]
-    return " or ".join(told)
+    names = [_told(each["schema"], schemas) or kind for kind, each in content.items()]
+    return " or ".join(names)
 
 
 def _told(schema: dict[str, Any], schemas: dict[str, Any]) -> str:

@@ -238,15 +238,15 @@ async def ledger(
     """What was asked and answered, line by line; `next` is the `after` of the next page."""
 
     def page(holdout: Holdout, view: LedgerView) -> dict[str, Any]:
-        found = view.page(after, limit + 1)  # one more, if there is one
-        shown, more = found.page(after, limit), len(found) > limit
+        lines = view.page(after, limit + 1)  # one more, if there is one
+        shown, more = lines.page(after, limit), len(lines) > limit
         visible = ledger_told(shown.to_dicts(), token, holdout)
-        carried = _carried(shown, token) if details else {}
+        extra = _carried(shown, token) if details else {}
         return {
             "lines": visible,
             "next": visible[-1]["number"] if more else None,
             "together": view.together,
-            **veil_for(token, holdout).over(carried),
+            **veil_for(token, holdout).over(extra),
         }
 
     key = ("ledger", after, limit, details, token.role == "viewer")

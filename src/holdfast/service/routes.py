@@ -65,10 +65,10 @@ class PlainRoute(APIRoute):
         async def plain(request: Request) -> Response:
             try:
                 sent = {} if body is None else {body[0]: await _read(request, body[1])}
-                found = {name: reader(request) for name, reader in readers.items()}
+                values = {name: reader(request) for name, reader in readers.items()}
             except ValidationError:
                 raise _Unusual from None
-            words = {name: value for name, value in found.items() if value is not _LEFT_OUT}
+            words = {name: value for name, value in values.items() if value is not _LEFT_OUT}
             reply: Response = await endpoint(**sent, **words)
             return reply
 
@@ -121,8 +121,8 @@ class DirectRoutes:
             await self._app(scope, _again(await request.body(), receive), send)
             return
         except Exception as error:
-            known = (self._refusals.get(kind) for kind in type(error).__mro__)
-            refusal = next((each for each in known if each is not None), None)
+            refusals = (self._refusals.get(kind) for kind in type(error).__mro__)
+            refusal = next((each for each in refusals if each is not None), None)
             if refusal is None:
                 raise
             refused = refusal(request, error)

@@ -358,17 +358,17 @@ def _beginning(texts: Sequence[str]) -> str:
 
 
 def _drawn_together(axis: _Axis, rows: Iterable[tuple[Any, ...]]) -> dict[str, Any]:
-    drawn = [
+    drawn_rows = [
         {
             "label": label,
             "number": number,
-            "shown": shown,
+            "shown": text,
             "interval": interval,
             "bar": None if value is None else axis.bar(ends, value),
         }
-        for label, number, shown, interval, ends, value in rows
+        for label, number, text, interval, ends, value in rows
     ]
-    return {"ticks": axis.ticks, "rows": drawn}
+    return {"ticks": axis.ticks, "rows": drawn_rows}
 
 
 def gate_shown(holdout: Holdout, reader: Token) -> dict[str, Any]:
@@ -460,10 +460,10 @@ def board_shown(standings: Mapping[str, Any]) -> dict[str, Any]:
             "at": None if value is None else round(_WIDE * share(value), 1),
         }
 
-    drawn = [{**row, "bar": bar(row), **_score(row)} for row in rows]
+    drawn_rows = [{**row, "bar": bar(row), **_score(row)} for row in rows]
     return {
-        "leader": next((row for row in drawn if row["rank"] == 1), None),
-        "rows": drawn,
+        "leader": next((row for row in drawn_rows if row["rank"] == 1), None),
+        "rows": drawn_rows,
         "invalid": standings["invalid"],
         "final": standings["final"],
         "ends": (low, high),

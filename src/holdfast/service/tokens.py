@@ -240,8 +240,8 @@ class TokenStore:
             return None
         token_id, secret = shape.groups()
         stored, token = self._kept(token_id)
-        shown = self._hashed(secret)
-        if not hmac.compare_digest(shown, stored) and not self._is_rotated(token_id, shown):
+        hashed = self._hashed(secret)
+        if not hmac.compare_digest(hashed, stored) and not self._is_rotated(token_id, hashed):
             return None
         return self._unless_over(token)
 

@@ -262,9 +262,9 @@ def dataset_told(holdout: Holdout, reader: Token, *, details: bool = False) -> d
     opening, schema = holdout.opening, holdout.schema
     kind = kind_of(opening.mechanism["name"])
     terms, closed = opening.terms, budget.account.closed
-    carried = {"terms": terms.to_dict(), "mechanism": opening.mechanism}
+    details_told = {"terms": terms.to_dict(), "mechanism": opening.mechanism}
     facts: dict[str, Any] = {
-        **({"details": carried} if details else {}),
+        **({"details": details_told} if details else {}),
         "name": opening.name,
         "rows": holdout.rows,
         "opened": opening.at,

@@ -291,11 +291,11 @@ class HoldoutSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         """The winner alone, once all candidates are there."""
         for place, candidate in zip(numbers, self._fits(objective, numbers), strict=True):
             objective.scored(place, candidate)
-        tried, told = objective.tried, _told_of_failures(objective.tried)
+        tried, failures = objective.tried, _told_of_failures(objective.tried)
         if all(each.error for each in tried):
-            raise InvalidArgument(f"{told}. Fit one by hand, or declare another space.")
+            raise InvalidArgument(f"{failures}. Fit one by hand, or declare another space.")
         if any(each.error for each in tried):
-            warnings.warn(told, FitFailedWarning, stacklevel=4)
+            warnings.warn(failures, FitFailedWarning, stacklevel=4)
         best = objective.winner()
         if best.answer is None:
             raise TypeError("a winner is told with its answer")
@@ -350,8 +350,8 @@ class HoldoutSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         self.best_index_ = int(results["rank_test_score"].argmin()) if index is None else index
         self.best_params_ = results["params"][self.best_index_]
         scores = results["mean_test_score"]
-        told = scores[self.best_index_] if index is None else answer.value
-        self.best_score_ = float("nan") if told is None else float(told)
+        score = scores[self.best_index_] if index is None else answer.value
+        self.best_score_ = float("nan") if score is None else float(score)
         self.best_answer_ = answer
         self.best_interval_ = answer.interval
         if self.refit:

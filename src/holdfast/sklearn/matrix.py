@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from hashlib import sha256
 from itertools import pairwise
 from math import isnan
@@ -91,7 +92,7 @@ class LabelledRows:
         return pl.DataFrame({ROW: range(len(self)), CONTENT: digests, LABEL: labels})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RowsByContent:
     """Protected rows, found by their digests: what is made of one is made of what it holds."""
 
@@ -102,13 +103,16 @@ class RowsByContent:
         """Rows with these digests. Only ever called behind the door."""
         if contents.equals(self.table[CONTENT]):  # all of them, as they are
             return self.rows
-        distinct = self.table.unique(CONTENT, keep="first")  # equal rows are as good as one
-        places = contents.to_frame(CONTENT).join(distinct, CONTENT, "left", maintain_order="left")[
-            ROW
-        ]
-        if places.null_count():
+        known = self._distinct[CONTENT]
+        places = known.search_sorted(contents)
+        if not known.gather(places.clip(upper_bound=len(known) - 1)).equals(contents):
             raise KeyError("invented rows are none of the protected ones")
-        return self.rows.taken(places.to_numpy())
+        return self.rows.taken(self._distinct[ROW].gather(places).to_numpy())
+
+    @cached_property
+    def _distinct(self) -> pl.DataFrame:
+        """One row of each content, which is as good as its equals, in the order of contents."""
+        return self.table.unique(CONTENT, keep="first").sort(CONTENT)
 
 
 def labelled_rows(features: Any, labels: Any) -> LabelledRows:

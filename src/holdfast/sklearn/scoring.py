@@ -356,9 +356,9 @@ def scoring_of(
     if scoring in _OF_CLASSES:
         return _of_classes(scoring, labels)
     known, named = (*_OF_CLASSES, *_OF_ERRORS), scoring_meant(scoring)
-    meant = "choose" if named is None else f"did you mean {named!r}? Choose"
+    advice = "choose" if named is None else f"did you mean {named!r}? Choose"
     raise InvalidArgument(
-        f"scoring is {scoring!r}; {meant} {', '.join(known)}, or give a function of labels and "
+        f"scoring is {scoring!r}; {advice} {', '.join(known)}, or give a function of labels and "
         "predictions that has a score for each row, with bounds=."
     )
 

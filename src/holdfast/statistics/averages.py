@@ -204,11 +204,11 @@ def histogram(what: What, edges: Sequence[float], *, where: str | None = None) -
     return TableCall("histogram", (what, *ends), where)
 
 
-def _places(name: str, given: object, allowed: str) -> list[Any]:
+def _places(name: str, places: object, allowed: str) -> list[Any]:
     """Places on the number line, one by one."""
-    if isinstance(given, str):
-        raise InvalidArgument(f"{name} is {given!r}; it must be {allowed}.")
-    return require.items(name, given, allowed)
+    if isinstance(places, str):
+        raise InvalidArgument(f"{name} is {places!r}; it must be {allowed}.")
+    return require.items(name, places, allowed)
 
 
 def distribution(
@@ -373,8 +373,8 @@ def _open_difference(first: _AnySide, second: _AnySide, table: Table) -> OpenDif
     between = build.arithmetic(Op.SUBTRACT, one.expression, other.expression)
     where, share = (getattr(first, name, None) for name in ("condition", "share"))
     scale = scale_between(one.scale, other.scale)
-    found = open_mean(Call("avg", (between,), where, share=share), scale, table)
-    return found if isinstance(found, _OpenMean) else OpenDifference(first, second)
+    difference = open_mean(Call("avg", (between,), where, share=share), scale, table)
+    return difference if isinstance(difference, _OpenMean) else OpenDifference(first, second)
 
 
 def _whole_of(mean: object) -> ConcentratedMean | None:

@@ -175,10 +175,10 @@ class ConcentratedGroupSpread(ConcentratedGroupRule):
 
     def decode(self, symbols: Symbols) -> Told:
         # Written out: super() does not know a class with slots.
-        told = ConcentratedGroupRule.decode(self, symbols)
-        value = None if told.value is None else max(_NOTHING, told.value)
-        low, high = told.interval
-        return replace(told, value=value, interval=Interval(max(_NOTHING, low), high))
+        mean = ConcentratedGroupRule.decode(self, symbols)
+        value = None if mean.value is None else max(_NOTHING, mean.value)
+        low, high = mean.interval
+        return replace(mean, value=value, interval=Interval(max(_NOTHING, low), high))
 
     def _tail_and_error(self, size: int, sigma: float) -> tuple[Concentration, float]:
         squares = UnboundedMean(size, *square_scale(sigma))

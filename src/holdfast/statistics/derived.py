@@ -96,8 +96,8 @@ class Joined:
     @classmethod
     def within(cls, value: float | None, interval: Interval, low: float, high: float) -> Joined:
         """The value and interval found, knowing that the truth is in [low, high]."""
-        found = Estimate(low if value is None else value, interval).within(low, high)
-        return cls(None if value is None else found.value, found.interval)
+        estimate = Estimate(low if value is None else value, interval).within(low, high)
+        return cls(None if value is None else estimate.value, estimate.interval)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +196,7 @@ def described_parts(question: Derived) -> tuple[Statistic, ...]:
 def staged(question: Derived, guess: float | None, *, once: bool = False) -> Play:
     """The play of a statistic that is asked stage by stage; a guess is about its last part."""
     estimates: list[Estimate] = []
-    known: dict[str, Interval] = {}
+    intervals: dict[str, Interval] = {}
     stages = batches(question, numbers=guess is not None, once=once)
     if len(stages) == 1 and any(map(_sized, stages[0])):
         raise InvalidQuestion(
@@ -205,7 +205,7 @@ def staged(question: Derived, guess: float | None, *, once: bool = False) -> Pla
             "..., or give bounds=."
         )
     for place, stage in enumerate(stages):
-        parts = [given for part in stage if (given := _given(part, known)) is not None]
+        parts = [bound for part in stage if (bound := _given(part, intervals)) is not None]
         if len(parts) < len(stage):
             return Joined(None, Interval(question.low, question.high))
         if guess is None or place < len(stages) - 1:
@@ -216,7 +216,7 @@ def staged(question: Derived, guess: float | None, *, once: bool = False) -> Pla
             clipped = min(part.high, max(part.low, about))
             answers = yield [Subquestion(part, fraction(clipped, part))]
         estimates += answers
-        known |= {part.text: each.interval for part, each in zip(parts, answers, strict=True)}
+        intervals |= {part.text: each.interval for part, each in zip(parts, answers, strict=True)}
     return question.join(estimates)
 
 
@@ -291,8 +291,8 @@ class Conditional:
         share, rest = parts
         if share.interval.high <= 0.0:  # there is no such row, so that nothing is claimed
             return Joined(None, Interval(self.low, self.high))
-        found = conditional_mean_interval(self.pivot, *rest.interval, *share.interval)
-        return Joined.within(ratio_value(self.pivot, rest, share), found, self.low, self.high)
+        interval = conditional_mean_interval(self.pivot, *rest.interval, *share.interval)
+        return Joined.within(ratio_value(self.pivot, rest, share), interval, self.low, self.high)
 
     def favourable(self, estimates: Sequence[Estimate | None]) -> list[tuple[float, ...]]:
         share = 1.0 if estimates[0] is None else estimates[0].interval.high
@@ -378,7 +378,7 @@ def _least_share(share: Interval) -> float | None:
     return float(digits.quantize(place, ROUND_FLOOR))
 
 
-def _given(part: Statistic, known: Mapping[str, Interval]) -> Statistic | None:
+def _given(part: Statistic, intervals: Mapping[str, Interval]) -> Statistic | None:
     """A part as the answers before it have it: of a group, by the share it has at least.
 
     None if nothing can be asked of so small a group.
@@ -386,7 +386,7 @@ def _given(part: Statistic, known: Mapping[str, Interval]) -> Statistic | None:
     group = _sized(part)
     if group is None:
         return part
-    share = _least_share(known[_share_of(group).text])
+    share = _least_share(intervals[_share_of(group).text])
     return None if share is None else part.of_share(share)  # type: ignore[attr-defined]
 
 
@@ -469,10 +469,10 @@ class Difference:
 
     def join(self, parts: Sequence[Estimate]) -> Joined:
         first, second = joined_means(self._both, parts)
-        known = first.value is not None and second.value is not None
-        value = _middle(first) - _middle(second) if known else None
-        found = difference_interval(*first.interval, *second.interval)
-        return Joined.within(value, found, self.low, self.high)
+        are_known = first.value is not None and second.value is not None
+        value = _middle(first) - _middle(second) if are_known else None
+        interval = difference_interval(*first.interval, *second.interval)
+        return Joined.within(value, interval, self.low, self.high)
 
     def favourable(self, estimates: Sequence[Estimate | None]) -> list[tuple[float, ...]]:
         mine, others = _divided(self._both, estimates)
@@ -517,12 +517,12 @@ class OpenDifference(Difference):
         one, other = map(is_unbounded, self._both)
         below = (one and a <= self.first.low) or (other and d >= self.second.high)
         above = (one and b >= self.first.high) or (other and c <= self.second.low)
-        known = first.value is not None and second.value is not None
-        value = _middle(first) - _middle(second) if known else None
-        found = Interval(
+        are_known = first.value is not None and second.value is not None
+        value = _middle(first) - _middle(second) if are_known else None
+        interval = Interval(
             -math.inf if below else round_down(a - d), math.inf if above else round_up(b - c)
         )
-        return Joined.within(value, found, self.low, self.high)
+        return Joined.within(value, interval, self.low, self.high)
 
 
 def _aligned(means: Sequence[AnyMean]) -> list[tuple[tuple[Statistic, ...], ...]]:

@@ -161,8 +161,8 @@ class Prior:
     def __post_init__(self) -> None:
         object.__setattr__(self, "_texts", {})
         object.__setattr__(self, "grammar", Grammar(Columns(self.schema)))
-        found = (part for text in self.schema.favourites for part in self._parts_of(text))
-        object.__setattr__(self, "favourites", frozenset(found))
+        parts = (part for text in self.schema.favourites for part in self._parts_of(text))
+        object.__setattr__(self, "favourites", frozenset(parts))
         object.__setattr__(self, "_families", [])
         object.__setattr__(self, "_prices", {})
 
@@ -200,10 +200,10 @@ class Prior:
     def family(self) -> DeclaredFamily | None:
         """The declared family; None if there is none."""
         if not self._families:
-            schema, found = self.schema, None
+            schema, family = self.schema, None
             if schema.outcomes or schema.planned or schema.segments:
-                found = DeclaredFamily.of(self.grammar.columns, Table(schema, ANY_GROUP))
-            self._families.append(found)
+                family = DeclaredFamily.of(self.grammar.columns, Table(schema, ANY_GROUP))
+            self._families.append(family)
         return self._families[0]
 
     def _parts_of(self, favourite: str) -> list[Part]:
@@ -245,12 +245,12 @@ class Prior:
 
     def millibits(self, part: Part) -> int:
         """The price of a part: by the grammar, as one of the favourites, or as it was declared."""
-        found = self._prices.get(part)
-        if found is None:
+        price = self._prices.get(part)
+        if price is None:
             if len(self._prices) >= _MOST_PRICES:
                 self._prices.clear()
-            found = self._prices[part] = self._price(part)
-        return found
+            price = self._prices[part] = self._price(part)
+        return price
 
     def _price(self, part: Part) -> int:
         family = self.family
@@ -356,8 +356,8 @@ class DescribedQuestion:
     @property
     def reach(self) -> float:
         """How far a mean may be from the truth at its level: as declared, or by Hoeffding."""
-        known = self.rule.radius if isinstance(self.rule, ConcentratedRule) else None
-        return known or min(1.0, hoeffding_radius(self.rule.rows, self.rule.log_p))
+        radius = self.rule.radius if isinstance(self.rule, ConcentratedRule) else None
+        return radius or min(1.0, hoeffding_radius(self.rule.rows, self.rule.log_p))
 
     @property
     def row(self) -> RowValue | None:
@@ -488,8 +488,8 @@ def _look(question: Bound, uses: Sequence[Use], ground: Ground) -> Look | None:
     free = tuple(ground.log_level(use.part) for use in others if use.role == "free")
     if any(use.role == "plain" for use in others):
         return None  # two means of different values: each has its own rule
-    known = replace(ground, log_free=free)
-    return DESCRIPTIONS[type(question)].look(question, main.part, known)
+    own_ground = replace(ground, log_free=free)
+    return DESCRIPTIONS[type(question)].look(question, main.part, own_ground)
 
 
 # What is said of a rule to people: its method, what is sure beforehand, and what would help.

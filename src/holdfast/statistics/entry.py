@@ -398,10 +398,10 @@ def scale_between(first: Scale, second: Scale) -> Scale:
 
 def positive_label(label: Any, table: Table) -> Expression:
     """A condition that says which rows are positive; a column of numbers means 1."""
-    found = table.expression(label)
-    if found.kind is ValueKind.NUMBER:
-        return build.comparison(Op.EQUAL, found, build.constant(1.0))
-    return table.condition(found)
+    value = table.expression(label)
+    if value.kind is ValueKind.NUMBER:
+        return build.comparison(Op.EQUAL, value, build.constant(1.0))
+    return table.condition(value)
 
 
 def require_all_rows(call: Call) -> None:

@@ -119,20 +119,20 @@ class DeclaredFamily:
 
     def _conditions(self, part: Part) -> tuple[Condition, ...] | None:
         """The conditions of a `where` as values of different segments; None if they are not."""
-        rest, found = list(_conjuncts(part.where)), list[Condition]()
+        rest, conditions = list(_conjuncts(part.where)), list[Condition]()
         while rest:
             # Between two cuts is a condition of two conjuncts, which no other one has.
             within = (build.conjunction([rest[0], each]) for each in rest)
             whole = next((each for each in (rest[0], *within) if each in self.places), None)
             if whole is None:
                 return None
-            found.append(self.places[whole])
+            conditions.append(self.places[whole])
             rest = [each for each in rest if each not in _conjuncts(whole)]
-        if len({segment for segment, _ in found}) < len(found):
+        if len({segment for segment, _ in conditions}) < len(conditions):
             return None
         measured = column_names(part.trees[0])
-        apart = all(self.segments[each].isdisjoint(measured) for each, _ in found)
-        return tuple(sorted(found)) if apart else None
+        apart = all(self.segments[each].isdisjoint(measured) for each, _ in conditions)
+        return tuple(sorted(conditions)) if apart else None
 
     def _contrasts(
         self, outcome: int, first: Expression, second: Expression, where: Condition | None
@@ -187,8 +187,8 @@ class _Pattern:
             for factor, of in enumerate(conditions)
             for value, condition in enumerate(of)
         }
-        counted = Pattern(tuple(map(len, conditions)), len(parts))
-        return cls(parts, tuple(named), places, counted)
+        pattern = Pattern(tuple(map(len, conditions)), len(parts))
+        return cls(parts, tuple(named), places, pattern)
 
     def instances(self, number: int, part: Part) -> Iterator[Instance]:
         for contrast, own in enumerate(self.parts):
@@ -197,11 +197,11 @@ class _Pattern:
             base = _conjuncts(own.where)
             further = [each for each in _conjuncts(part.where) if each not in base]
             places = [self.places.get(each) for each in further]
-            known = tuple(sorted(each for each in places if each is not None))
-            apart = len({factor for factor, _ in known}) == len(places)
+            existing = tuple(sorted(each for each in places if each is not None))
+            apart = len({factor for factor, _ in existing}) == len(places)
             whole = set(base) <= set(_conjuncts(part.where))
-            if apart and whole and len(known) == len(places) <= self.counted.tiers:
-                yield PlannedInstance(number, known, contrast)
+            if apart and whole and len(existing) == len(places) <= self.counted.tiers:
+                yield PlannedInstance(number, existing, contrast)
 
 
 def _conjuncts(where: Expression | None) -> tuple[Expression, ...]:

@@ -224,8 +224,8 @@ class Gridded:
 
     @property
     def _sizes(self) -> GroupSizes | RoundedSizes:
-        made = RoundedSizes if self.rounded else GroupSizes
-        return made(self.rows, self.log_sizes, self.known)
+        sizes_class = RoundedSizes if self.rounded else GroupSizes
+        return sizes_class(self.rows, self.log_sizes, self.known)
 
     def _rows_of(self, symbols: Symbols) -> tuple[tuple[int, int], tuple[int, int], Symbols]:
         """The least and the greatest number of rows it may be about, and missing; three places."""
@@ -266,11 +266,11 @@ class Gridded:
         """The last symbol of a size: where answers are rounded, sizes are told on the grid."""
         return min(self._most_rows, self.points) if self.rounded else self._most_rows
 
-    def _sizes_of(self, told: int) -> tuple[int, int]:
+    def _sizes_of(self, size: int) -> tuple[int, int]:
         """The least and the greatest number of rows that a symbol of `groups` stands for."""
         last, most = self._last_size, self._most_rows
-        told = require.integer_between("size", told, 0, last)
-        return -(-told * most // last), min(most, -(-(told + 1) * most // last) - 1)
+        size = require.integer_between("size", size, 0, last)
+        return -(-size * most // last), min(most, -(-(size + 1) * most // last) - 1)
 
 
 _LOG_POINTS = 8  # times those of a range: the scale is 15 factors of ten on either side of 1

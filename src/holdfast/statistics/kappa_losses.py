@@ -130,13 +130,14 @@ class LossByKappa:
         return 1.0
 
     def concentration(self, n: int, sampling: Sampling) -> Concentration:  # noqa: ARG002
-        raise self._undescribed
+        raise self.undescribed
 
     def read(self, sample: Sample) -> Measured:  # noqa: ARG002
-        raise self._undescribed
+        raise self.undescribed
 
     @property
-    def _undescribed(self) -> InvalidQuestion:
+    def undescribed(self) -> InvalidQuestion:
+        """Refusal of whoever would ask it without its description."""
         capped = f"{self.name}({', '.join(map(text_of, self.values))}, 3)"
         return InvalidQuestion(
             f"{self.text} has no range, and is answered only where its text describes it and rows "

@@ -385,8 +385,8 @@ def _bind_rmse(call: Call, table: Table) -> RootMeanSquaredError | LossByKappa:
         return RootMeanSquaredError(", ".join(value.text for value in values), square)
     trees = sorted(map(text_of, map(table.expression, (prediction, label))))
     of = ", ".join([*trees, numeral(_cap("cap", cap[0]))])
-    made = RootMeanSquaredError if call.name == "rmse" else MinusRootMeanSquaredError
-    return made(of, _bind_loss(call, table))
+    loss_class = RootMeanSquaredError if call.name == "rmse" else MinusRootMeanSquaredError
+    return loss_class(of, _bind_loss(call, table))
 
 
 def _squared_difference(first: RowValue, second: RowValue) -> RowValue:
@@ -423,8 +423,8 @@ def _bind_closer(call: Call, table: Table) -> Paired | Average | Conditional:
 def _r2_look(question: RSquared, part: Part, ground: Ground) -> Look | None:
     """By bets on both losses of independent rows."""
     values = _value_of(question.loss), _value_of(question.base)
-    found = _independent(part, ground, *values)
-    return None if found is None else loss_ratio_look(values, *found)
+    facts = _independent(part, ground, *values)
+    return None if facts is None else loss_ratio_look(values, *facts)
 
 
 def _independent(
@@ -447,8 +447,8 @@ def _root_uses(question: MinusRootMeanSquaredError) -> list[Use]:
 
 def _root_look(question: MinusRootMeanSquaredError, part: Part, ground: Ground) -> Look | None:
     value = _value_of(question.square)
-    found = _independent(part, ground, value)
-    return None if found is None else root_mean_look(value, *found)
+    facts = _independent(part, ground, value)
+    return None if facts is None else root_mean_look(value, *facts)
 
 
 def _value_of(mean: Average | Conditional) -> RowValue:

@@ -268,9 +268,9 @@ def known_variance(
     if not isinstance(statistic, Mean):
         return None
     width = statistic.high - statistic.low
-    found: list[KnownVariance] = []
+    variances: list[KnownVariance] = []
     if statistic.variance is not None and width > 0:
-        found.append(KnownVariance(statistic.variance / width / width))
+        variances.append(KnownVariance(statistic.variance / width / width))
     source = statistic.row.source
     if isinstance(source, Operation):
         for condition, reach in _groups(source, width):
@@ -280,8 +280,10 @@ def known_variance(
             earlier = next((each for each in shares if each is not None), None)
             if earlier is not None:
                 share = min(1.0, max(0.0, earlier.interval.high))
-                found.append(KnownVariance(_implied_variance(share, reach), earlier.look, reach))
-    return min(found, key=lambda each: each.variance, default=None)
+                variances.append(
+                    KnownVariance(_implied_variance(share, reach), earlier.look, reach)
+                )
+    return min(variances, key=lambda each: each.variance, default=None)
 
 
 def _groups(source: Operation, width: float) -> Iterator[tuple[Expression, float]]:

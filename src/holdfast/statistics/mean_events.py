@@ -168,8 +168,8 @@ def ranks_in_order(rows: int, key: bytes) -> NDArray[np.int64]:
     """
     tickets = np.frombuffer(shake_256(b"order of ranks" + key).digest(8 * rows), dtype="<u8")
     ranks = np.arange(rows, dtype=np.uint64)
-    drawn = np.sort(tickets >> _RANK_BITS << _RANK_BITS | ranks)
-    order = (drawn & np.uint64(_MOST - 1)).astype(np.int64)
+    ordered = np.sort(tickets >> _RANK_BITS << _RANK_BITS | ranks)
+    order = (ordered & np.uint64(_MOST - 1)).astype(np.int64)
     order.flags.writeable = False
     return order
 

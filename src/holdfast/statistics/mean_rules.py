@@ -268,23 +268,23 @@ class Contrast:
         lost = missing + also_missing
         if not one or not other:
             return Told(None, UNKNOWN, (0, 0), (lost, lost))
-        found = self.window(one, other).decode(symbols, one + other)
-        return replace(found, missing=(lost, lost))
+        answer = self.window(one, other).decode(symbols, one + other)
+        return replace(answer, missing=(lost, lost))
 
     def encode(
         self, groups: tuple[Histogram, Histogram], around: tuple[Symbols, Symbols] = ((), ())
     ) -> Symbols:
         """The symbols of groups with these histograms, and of those `around` them."""
         sizes = tuple(group.rows for group in groups)
-        told = tuple(
+        symbols = tuple(
             each for outer, size in zip(around, sizes, strict=True) for each in (*outer, size)
         )
         if 0 in sizes:
-            return (*told, 0, 0, 0)
+            return (*symbols, 0, 0, 0)
         first, second = (Fraction(group.total, group.rows * GRID) for group in groups)
         interval = self._interval(groups, contained_levels(self.log_p)[0])
         place = (first - second + 1) / 2
-        return (*told, *self.window(*sizes).encode(place, _halved(interval)))
+        return (*symbols, *self.window(*sizes).encode(place, _halved(interval)))
 
     @property
     def _sizes(self) -> tuple[GroupSizes, GroupSizes]:
@@ -328,8 +328,8 @@ class ShareContrast:
     def symbols(self) -> int:
         first, second = (sizes.symbols for sizes in self._sizes)
         level = level_share(contained_levels(self.log_p)[1], 0.5)
-        counted = count_symbols(self.rows, BoundedMean(self.rows).radius(level))
-        return first * second * counted**2
+        count = count_symbols(self.rows, BoundedMean(self.rows).radius(level))
+        return first * second * count**2
 
     def decode(self, symbols: Symbols) -> Told:
         first, second = self._sizes
@@ -410,8 +410,8 @@ class PairedRule:
 
     @property
     def _sizes(self) -> GroupSizes:
-        told = () if self.log_size is None else (self.log_size,)
-        return GroupSizes(self.rows, told, known=bool(told))
+        log_sizes = () if self.log_size is None else (self.log_size,)
+        return GroupSizes(self.rows, log_sizes, known=bool(log_sizes))
 
 
 def _window(log_p: float, rows: int) -> StepWindow:
@@ -452,8 +452,8 @@ def contrast_look(value: RowValue, groups: tuple[GroupRows, GroupRows], rule: Co
     first, second = groups
 
     def symbols_of(evidence: Evidence) -> Symbols:
-        told = counts(evidence)
-        around = tuple(told[: len(first.around)]), tuple(told[len(first.around) :])
+        sizes = counts(evidence)
+        around = tuple(sizes[: len(first.around)]), tuple(sizes[len(first.around) :])
         return rule.encode((evidence.histograms[0], evidence.histograms[1]), around)
 
     return Look(
@@ -551,11 +551,11 @@ def contrast(_question: object, part: Part, ground: Ground) -> Look | None:
     one, other = (group_of_rows(group, ground, value) for group in (first, second))
     if one is None or other is None:
         return None
-    drawn, complete = ground.arms, not one.known and not other.known
+    arms, complete = ground.arms, not one.known and not other.known
     # Rows that lack a value may lack it because of their arm.
-    if drawn is not None and complete and drawn.compares(sides[0], sides[1], part.where):
-        rule = on_grid(part, ground, _DRAWN[drawn.by], groups=1)
-        return trial_look(value, (one.inside, other.inside), drawn, rule)
+    if arms is not None and complete and arms.compares(sides[0], sides[1], part.where):
+        rule = on_grid(part, ground, _DRAWN[arms.by], groups=1)
+        return trial_look(value, (one.inside, other.inside), arms, rule)
     within = ground.generation >= _BY_COUNTS and all(map(ground.alike_within, sides))
     if not ground.alike and not within:
         return _apart(value, (one.inside, other.inside), part, ground)

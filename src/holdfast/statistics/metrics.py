@@ -118,11 +118,11 @@ _DIGITS = 3  # that a cap is rounded up to: it is part of every question
 def cap_of_errors(errors: Iterable[float]) -> float:
     """The 0.99-quantile of the sizes of errors on rows that are not protected, rounded up."""
     sizes = sorted(map(abs, errors))
-    found = sizes[math.ceil(_QUANTILE * (len(sizes) - 1))] if sizes else math.nan
-    if not (math.isfinite(found) and found > 0.0):
+    cap = sizes[math.ceil(_QUANTILE * (len(sizes) - 1))] if sizes else math.nan
+    if not (math.isfinite(cap) and cap > 0.0):
         raise InvalidArgument(
-            f"the 0.99-quantile of the absolute errors is {found}, which caps nothing; give rows "
+            f"the 0.99-quantile of the absolute errors is {cap}, which caps nothing; give rows "
             "that are predicted with errors, or a cap of your own."
         )
-    unit = 10.0 ** (math.floor(math.log10(found)) - _DIGITS + 1)
-    return float(f"{math.ceil(found / unit) * unit:.{_DIGITS}g}")
+    unit = 10.0 ** (math.floor(math.log10(cap)) - _DIGITS + 1)
+    return float(f"{math.ceil(cap / unit) * unit:.{_DIGITS}g}")

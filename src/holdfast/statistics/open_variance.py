@@ -101,10 +101,10 @@ class OpenVariance:
         *shares, variance = parts
         if isinstance(self.mean, OpenConditional) and shares and not self.mean.is_told(shares[0]):
             return Joined(None, Interval(0.0, self.high))
-        found = variance.within(0.0, self._variance.high)
+        estimate = variance.within(0.0, self._variance.high)
         if not self.root:
-            return Joined(found.value, found.interval)
-        return Joined.within(found.value**0.5, std_interval(*found.interval), 0.0, self.high)
+            return Joined(estimate.value, estimate.interval)
+        return Joined.within(estimate.value**0.5, std_interval(*estimate.interval), 0.0, self.high)
 
     def favourable(self, estimates: Sequence[Estimate | None]) -> list[tuple[float, ...]]:  # noqa: ARG002
         return [(*(1.0 for _ in self._parts[:-1]), 0.0)]

@@ -32,7 +32,7 @@ from holdfast.statistics.quantile import Quantile
 from holdfast.statistics.statistic import Statistic, fraction, is_single
 from holdfast.theory.base.intervals import Interval
 
-__all__ = ["Due", "Plays", "Side", "Verb", "is_whole", "play_of", "played"]
+__all__ = ["Due", "Plays", "Side", "Verb", "is_whole", "one_sided_statistic", "play_of", "played"]
 
 
 Due: TypeAlias = list[
@@ -59,7 +59,7 @@ def play_of(
     `once`: the mechanism answers one batch, and no more. What is `described` is asked by its
     description if it is not confirmed, and if no side can be claimed of it.
     """
-    if side is not None and _claimable(question) is None:
+    if side is not None and one_sided_statistic(question) is None:
         answer = described()
         if answer is not None:
             return _guessed(answer, None, tolerance, once, None)
@@ -89,8 +89,10 @@ def _guessed(
 
 def _alone(statistic: Statistic, guess: float | None) -> Play:
     """The play of a statistic that one symbol answers."""
-    (found,) = yield [Subquestion(statistic, None if guess is None else fraction(guess, statistic))]
-    return Joined(found.value, found.interval)
+    (estimate,) = yield [
+        Subquestion(statistic, None if guess is None else fraction(guess, statistic))
+    ]
+    return Joined(estimate.value, estimate.interval)
 
 
 def _followed_up(play: Play, whole_question: Callable[[], Bound | None]) -> Play:
@@ -145,7 +147,7 @@ def _or_silent(play: Play, question: Bound) -> Play:
                 return Joined(None, Interval(question.low, question.high))
 
 
-def _claimable(question: Bound) -> Statistic | None:
+def one_sided_statistic(question: Bound) -> Statistic | None:
     """The statistic of which one side can be claimed on the ledger; None if there is none."""
     ((statistic,),) = (
         batches(question, numbers=True) if isinstance(question, Paired) else ((question,),)
@@ -169,7 +171,7 @@ def _one_sided(
             "a mean over all rows: write coalesce(..., 0) for what they count as, or check this "
             "with guess=."
         )
-    statistic = _claimable(question)
+    statistic = one_sided_statistic(question)
     if statistic is None:
         raise InvalidArgument(
             "one side can be claimed of a mean over all rows or over a design group, and of what "

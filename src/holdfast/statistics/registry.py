@@ -16,8 +16,8 @@ __all__ = ["DESCRIPTIONS", "PRICES", "STATISTICS"]
 
 def _entries(family: str) -> tuple[Entry, ...]:
     """Those of a family are under its own name: `SCORES` of `scores`."""
-    found: tuple[Entry, ...] = getattr(sys.modules[family], family.rpartition(".")[2].upper())
-    return found
+    entries: tuple[Entry, ...] = getattr(sys.modules[family], family.rpartition(".")[2].upper())
+    return entries
 
 
 _FAMILIES = {getattr(call, name).__module__ for name in call.__all__}

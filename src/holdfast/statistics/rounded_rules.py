@@ -77,14 +77,14 @@ class RoundedSizes:
 
     def read(self, symbols: Symbols) -> tuple[tuple[int, int], tuple[int, int], Symbols]:
         """The least and the greatest size of the last group, and number of missing; the rest."""
-        told = symbols[: len(self.log_sizes)]
-        ends = [one.sizes(cell) for one, cell in zip(self._each, told, strict=True)]
+        sizes = symbols[: len(self.log_sizes)]
+        ends = [one.sizes(cell) for one, cell in zip(self._each, sizes, strict=True)]
         ranges = [(self.rows, self.rows), *ends]
         missing = (0, 0)
         if self.known:
             (low, high), (least, most) = ranges[-2:]
             missing = max(0, low - most), max(0, high - least)
-        return ranges[-1], missing, symbols[len(told) :]
+        return ranges[-1], missing, symbols[len(sizes) :]
 
     @property
     def _each(self) -> list[RoundedSize]:
@@ -148,11 +148,11 @@ class RoundedGroupMean:
     def encode(self, evidence: Evidence) -> Symbols:
         """The symbols of a group's sum and of the sizes that are told, the last its own."""
         total, sizes = evidence.sums[0], counts(evidence)[1:]
-        told = self._sizes.cells(sizes)
-        (least, _), _, _ = self._sizes.read(told)
+        cells = self._sizes.cells(sizes)
+        (least, _), _, _ = self._sizes.read(cells)
         if least == 0:
-            return (*told, 0)
-        return (*told, _cell(Fraction(total, sizes[-1] * GRID), _radius(least, self.log_p)))
+            return (*cells, 0)
+        return (*cells, _cell(Fraction(total, sizes[-1] * GRID), _radius(least, self.log_p)))
 
     @property
     def _sizes(self) -> RoundedSizes:
@@ -228,25 +228,25 @@ class RoundedContrast:
         totals, told_sizes = evidence.sums[:2], counts(evidence)[2:]
         depth = len(first_sizes.log_sizes)
         sizes = told_sizes[:depth], told_sizes[depth:]
-        told = (*first_sizes.cells(sizes[0]), *second_sizes.cells(sizes[1]))
-        ends, _, _ = self._read(told)
+        cells = (*first_sizes.cells(sizes[0]), *second_sizes.cells(sizes[1]))
+        ends, _, _ = self._read(cells)
         alpha = self._radius([low for low, _ in ends])
         if alpha is None:
-            return (*told, 0)
+            return (*cells, 0)
         first, second = (
             Fraction(total, own[-1] * GRID) for total, own in zip(totals, sizes, strict=True)
         )
-        return (*told, _cell((first - second + 1) / 2, alpha))
+        return (*cells, _cell((first - second + 1) / 2, alpha))
 
     def _read(self, symbols: Symbols) -> tuple[list[tuple[int, int]], tuple[int, int], Symbols]:
         """The sizes of both groups, how many are missing of both together, the other symbols."""
-        found, lost = [], []
+        groups, lost = [], []
         for sizes in self._sizes:
             size, missing, symbols = sizes.read(symbols)
-            found.append(size)
+            groups.append(size)
             lost.append(missing)
         least, most = (sum(each) for each in zip(*lost, strict=True))
-        return found, (least, most), symbols
+        return groups, (least, most), symbols
 
     @property
     def _sizes(self) -> tuple[RoundedSizes, RoundedSizes]:

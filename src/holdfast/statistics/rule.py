@@ -294,8 +294,8 @@ class Ground:
         design = self.design
         if self.alike or not design.covers(condition) or len(design.cells) != 2:
             return self.alike
-        known = replace(self, design=NO_DESIGN)
-        return known.alike and 0 < design.group(condition).size < self.rows
+        undesigned = replace(self, design=NO_DESIGN)
+        return undesigned.alike and 0 < design.group(condition).size < self.rows
 
     @property
     def points(self) -> int:
@@ -350,11 +350,11 @@ def known_group(
     inside = rows_known(where, *conditions)
     if inside is None:
         return None
-    known = inside != where
-    around = (where,) if where is not None and known else ()
+    is_known = inside != where
+    around = (where,) if where is not None and is_known else ()
     return GroupRows(
         inside,
         tuple(map(condition_row, around)),
         tuple(map(ground.log_share, (*around, inside))),
-        known,
+        is_known,
     )

@@ -127,10 +127,10 @@ class LogLoss:
 
         probability, positive = evaluate(frame, [self.probability, self.positive])
         chance = probability.to_numpy()
-        given = np.where(positive.fill_null(value=False).to_numpy(), chance, 1.0 - chance)
-        given = np.where(positive.is_null().to_numpy(), self.floor, given)
+        chances = np.where(positive.fill_null(value=False).to_numpy(), chance, 1.0 - chance)
+        chances = np.where(positive.is_null().to_numpy(), self.floor, chances)
         # NULL is NaN here: a missing probability is as bad as the worst one.
-        return -np.log(np.fmax(given, self.floor))
+        return -np.log(np.fmax(chances, self.floor))
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,8 +164,8 @@ class F1Score:
         total, rest = parts
         if total.interval.high <= 0.0:
             return Joined(None, Interval(0.0, 1.0))
-        found = ratio_interval(0.5, *rest.interval, *total.interval)
-        return Joined.within(ratio_value(0.5, rest, total), found, 0.0, 1.0)
+        interval = ratio_interval(0.5, *rest.interval, *total.interval)
+        return Joined.within(ratio_value(0.5, rest, total), interval, 0.0, 1.0)
 
     def favourable(self, estimates: Sequence[Estimate | None]) -> list[tuple[float, ...]]:
         most = 2.0 if estimates[0] is None else estimates[0].interval.high
@@ -201,9 +201,9 @@ class BalancedAccuracy:
         return self.rates.stages
 
     def join(self, parts: Sequence[Estimate]) -> Joined:
-        found = self.rates.join(parts)
-        low, high = ((1.0 + end) / 2 for end in found.interval)
-        value = None if found.value is None else (1.0 + found.value) / 2
+        joined = self.rates.join(parts)
+        low, high = ((1.0 + end) / 2 for end in joined.interval)
+        value = None if joined.value is None else (1.0 + joined.value) / 2
         return Joined.within(value, Interval(round_down(low), round_up(high)), 0.0, 1.0)
 
     def favourable(self, estimates: Sequence[Estimate | None]) -> list[tuple[float, ...]]:

@@ -621,15 +621,15 @@ def measure(
         moments = iter(sample.moments(rows) if rows else [])
     else:
         moments = iter([(total, 0) for total in sample.sums(rows)] if rows else [])
-    found = []
+    measured = []
     for statistic in statistics:
         if summed(statistic) is None:
-            found.append(statistic.read(sample))
+            measured.append(statistic.read(sample))
             continue
         total, total_squares = next(moments)
         if isinstance(statistic, ConcentratedMean):
-            found.append(statistic.measured(total, sample.n))
+            measured.append(statistic.measured(total, sample.n))
             continue
         count = statistic.rows(sample.n)
-        found.append(Measured(total, count * GRID, count, total_squares))
-    return found
+        measured.append(Measured(total, count * GRID, count, total_squares))
+    return measured

@@ -154,10 +154,10 @@ def within_units_look(
         if not both.any():
             return rule.encode(0, None, UNKNOWN)
         one, other = (each.sums[both] / each.sizes[both] for each in (first, second))
-        found = float(np.average(one - other, weights=h[both]))
+        effect = float(np.average(one - other, weights=h[both]))
         low, high = within_units_interval(first, second, largest // 2, rule.log_p)
         spare = 2 * GRID_ERROR  # each mean is read that much off
         rows = int(first.sizes.sum() + second.sizes.sum())
-        return rule.encode(rows, *effect_of(found, low - spare, high + spare))
+        return rule.encode(rows, *effect_of(effect, low - spare, high + spare))
 
     return Look(rule, symbols_of, others=(value, *map(condition_row, groups)))

@@ -120,10 +120,10 @@ class Auc:
     def read(self, sample: Sample) -> Measured:
         from holdfast.data.ranking import ranked_pairs
 
-        found = ranked_pairs(sample, ranked_score(self.score, self.positive), self.positive)
+        ranking = ranked_pairs(sample, ranked_score(self.score, self.positive), self.positive)
         # For the protected rows the public numbers; other rows, to guess from, have their own.
-        pairs = found.positives * found.negatives
-        return Measured(found.doubled, 2 * pairs, sample.n) if pairs else Measured(1, 2, sample.n)
+        pairs = ranking.positives * ranking.negatives
+        return Measured(ranking.doubled, 2 * pairs, sample.n) if pairs else Measured(1, 2, sample.n)
 
 
 @dataclass(frozen=True, slots=True)

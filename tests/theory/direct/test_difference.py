@@ -9,12 +9,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
+from numpy.typing import ArrayLike
 
 from holdfast.theory.base.bets import StakeLadder, log_least_capital
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.propagation import difference_interval
 from holdfast.theory.direct.bounded_mean import bounded_mean_interval
-from holdfast.theory.direct.difference import group_difference_interval, group_difference_lower
+from holdfast.theory.direct.difference import enclosed_difference_interval, group_difference_lower
 from tests.theory.direct.worlds import World, coin, mean_of, miss, shrunk
 
 LAWS = ("group_difference_lower",)
@@ -31,8 +32,14 @@ def _joint(log_p: float, counts: tuple[int, ...]) -> Interval:
     )
 
 
+def _interval(x: ArrayLike, y: ArrayLike, log_p: float) -> Interval:
+    return enclosed_difference_interval((x, x, None), (y, y, None), log_p)
+
+
 def _either(log_p: float, counts: tuple[int, ...]) -> Interval:
-    return group_difference_interval(BINARY, BINARY, log_p, counts[:2], counts[2:])
+    return enclosed_difference_interval(
+        (BINARY, BINARY, counts[:2]), (BINARY, BINARY, counts[2:]), log_p
+    )
 
 
 @pytest.mark.parametrize("bounds", [_joint, _either])
@@ -57,7 +64,7 @@ def test_the_form_is_chosen_by_the_numbers_of_rows(n: int) -> None:
     """Never much wider than the box, and narrower than it where there are rows enough."""
     rng = np.random.default_rng(n)
     x, y = rng.beta(2, 5, n), rng.beta(2, 6, n)
-    chosen = group_difference_interval(x, y, -20.0)
+    chosen = _interval(x, y, -20.0)
     parts = [bounded_mean_interval(column, -20.0 - math.log(2)) for column in (x, y)]
     box = difference_interval(*parts[0], *parts[1])
     if n < 250:
@@ -92,17 +99,17 @@ columns = st.lists(st.floats(0, 1), min_size=1, max_size=20)
 @given(x=columns, y=columns, log_p=st.floats(-40, -0.5))
 @settings(max_examples=25)
 def test_intervals_hold_the_sample_and_mirror(x: list[float], y: list[float], log_p: float) -> None:
-    low, high = group_difference_interval(x, y, log_p)
+    low, high = _interval(x, y, log_p)
     seen = float(np.mean(x) - np.mean(y))
     assert -1.0 <= low <= seen + 1e-9
     assert seen - 1e-9 <= high <= 1.0
-    mirrored = group_difference_interval([1 - v for v in x], [1 - v for v in y], log_p)
+    mirrored = _interval([1 - v for v in x], [1 - v for v in y], log_p)
     assert mirrored == pytest.approx((-high, -low), abs=1e-5)
 
 
 def test_an_empty_group_says_nothing() -> None:
-    assert group_difference_interval([], [0.5], -3.0) == Interval(-1.0, 1.0)
-    assert group_difference_interval([0.5], [], -3.0) == Interval(-1.0, 1.0)
+    assert _interval([], [0.5], -3.0) == Interval(-1.0, 1.0)
+    assert _interval([0.5], [], -3.0) == Interval(-1.0, 1.0)
     assert group_difference_lower([0.5], [0.5], -3.0, [0], [5]) == -1.0
 
 
@@ -110,7 +117,7 @@ def test_an_empty_group_says_nothing() -> None:
 def test_the_joint_bet_is_narrower_than_the_box(L: float) -> None:
     rng = np.random.default_rng(1)
     x, y = rng.beta(2, 5, 3000), rng.beta(2, 6, 7000)
-    joint = group_difference_interval(x, y, -L)
+    joint = _interval(x, y, -L)
     parts = [bounded_mean_interval(column, -L - math.log(2)) for column in (x, y)]
     box = difference_interval(*parts[0], *parts[1])
     assert np.ptp(joint) < 0.8 * np.ptp(box)

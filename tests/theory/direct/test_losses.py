@@ -15,8 +15,8 @@ from holdfast.errors import InvalidArgument
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.direct.bounded_mean import bounded_mean_interval
 from holdfast.theory.direct.losses import (
+    enclosed_moment_interval,
     loss_ratio_lower,
-    moment_interval,
     moment_upper,
     positive_mean_lower,
     root_interval,
@@ -107,7 +107,7 @@ def test_widths_of_squared_residuals() -> None:
     rmse = root_interval(Interval(low, high))
     assert rmse.low**2 == pytest.approx(low)
     assert rmse.high**2 == pytest.approx(high)
-    found = moment_interval(squares, 6.0, math.log(5e-4))
+    found = enclosed_moment_interval(squares, squares, 6.0, math.log(5e-4))
     assert found.high == pytest.approx(1.382, abs=0.02)
     assert 0.7 < found.low < 1.0
 
@@ -164,7 +164,7 @@ def test_ratios_hold_the_sample_exchange_and_scale(
 
 def test_what_nothing_can_be_said_of() -> None:
     assert moment_upper(1.0, 20, 12.0, -5.0) == math.inf
-    assert moment_interval([], 6.0, -3.0) == Interval(0.0, math.inf)
+    assert enclosed_moment_interval([], [], 6.0, -3.0) == Interval(0.0, math.inf)
     assert 2.0 <= moment_upper(2.0, 10, 1.0, -5.0) < 2.05
     assert r2_interval([], [], (1.0, 1.0), -3.0) == Interval(-math.inf, 1.0)
     assert r2_interval([0.5, 0.2], [0.0, 0.0], (1.0, 1.0), -3.0).low == -math.inf

@@ -9,12 +9,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
+from numpy.typing import ArrayLike
 
 from holdfast.errors import InvalidArgument
 from holdfast.theory.base.intervals import Interval, clopper_pearson
 from holdfast.theory.direct.bounded_mean import (
     bet_excess,
-    bet_interval,
     bet_lower,
     bounded_mean_interval,
     bounded_mean_lower,
@@ -30,6 +30,15 @@ Bounds = Callable[[list[float], float, tuple[int, ...]], Interval]
 
 def mixture(values: list[float], log_p: float, counts: tuple[int, ...]) -> Interval:
     return bounded_mean_interval(values, log_p, counts)
+
+
+def bet_interval(
+    values: ArrayLike, second_moment: float, log_p: float, times: ArrayLike | None = None
+) -> Interval:
+    """Both ends by five bets, at half of the level each."""
+    side, turned = log_p - math.log(2.0), 1.0 - np.asarray(values)
+    upper = 1.0 - bet_lower(turned, second_moment, side, times)
+    return Interval(bet_lower(values, second_moment, side, times), upper)
 
 
 def five(values: list[float], log_p: float, counts: tuple[int, ...]) -> Interval:

@@ -14,15 +14,14 @@ from numpy.typing import ArrayLike, NDArray
 from holdfast.errors import InvalidArgument
 from holdfast.theory.base.bets import Tally, log_bets
 from holdfast.theory.direct.auc import (
-    area_under_curve,
     auc_block_interval,
     auc_interval,
     auc_kl_interval,
-    block_areas,
     block_counts,
     rank_areas,
 )
 from tests.theory.coverage import too_many
+from tests.theory.direct.areas import area_under_curve, block_areas
 from tests.theory.direct.worlds import coin, miss, shrunk
 
 LAWS = ("auc_block_interval", "auc_kl_interval")

@@ -15,7 +15,6 @@ from holdfast.theory.direct.spread import (
     covariance_by_bets,
     enclosed_std_by_bets,
     enclosed_variance_by_bets,
-    std_by_bets,
     variance_by_bets,
 )
 from tests.theory.direct.worlds import World, miss, shrunk
@@ -73,7 +72,7 @@ def test_bins_cost_little() -> None:
     bins = np.arange(2**16) / 2**16
     times = np.bincount((x * 2**16).astype(int), minlength=2**16)
     binned = enclosed_std_by_bets(bins, bins + 2.0**-16, -20.0, times)
-    assert binned == pytest.approx(std_by_bets(x, -20.0), abs=2.0**-16)
+    assert binned == pytest.approx(enclosed_std_by_bets(x, x, -20.0), abs=2.0**-16)
 
 
 @given(x=columns, log_p=st.floats(-40, -0.5))
@@ -85,7 +84,7 @@ def test_variances_hold_the_sample_and_mirror(x: list[float], log_p: float) -> N
     assert seen - 1e-9 <= high <= 0.25
     mirrored = variance_by_bets([1 - v for v in x], log_p)
     assert mirrored == pytest.approx((low, high), abs=1e-6)
-    root = std_by_bets(x, log_p)
+    root = enclosed_std_by_bets(x, x, log_p)
     assert root.low**2 == pytest.approx(low, abs=1e-9)
     assert root.high**2 == pytest.approx(high, abs=1e-9)
 
@@ -125,6 +124,6 @@ def test_width_against_the_normal_limit() -> None:
     x = np.clip(np.random.default_rng(3).gamma(1.2, 0.09, 20_000) + 0.1, 0, 1)
     std, fourth = float(x.std()), float(np.mean((x - x.mean()) ** 4))
     unit = 1.96 * math.sqrt((fourth - std**4) / x.size) / (2 * std)
-    low, high = std_by_bets(x, -20.0)
+    low, high = enclosed_std_by_bets(x, x, -20.0)
     assert 2.6 < (std - low) / unit < 3.7
     assert 3.0 < (high - std) / unit < 5.5

@@ -186,7 +186,7 @@ def test_questions_that_fit_are_counted_as_one_by_one(
 @settings(max_examples=30, deadline=None)
 @given(
     st.lists(st.integers(1, 3), min_size=1, max_size=3),
-    st.integers(2_000, 300_000),
+    st.integers(20_000, 300_000),
     st.floats(0.05, 0.4),
     st.sampled_from([3, 200, 10**6]),
 )

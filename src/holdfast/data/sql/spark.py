@@ -334,9 +334,9 @@ def _example() -> tuple[bytes, tuple[int, int]]:
     far = pl.Series([_FAR], dtype=pl.Int32).cast(pl.Date)
     frame = pl.DataFrame({"date": far, "number": [math.nan], "text": ["é"], "whole": [-1]})
     types = {name: column_type(dtype) for name, dtype in frame.schema.items()}
-    stream, made = BytesIO(), words_of_frame(frame, types)
+    stream, words = BytesIO(), words_of_frame(frame, types)
     frame.write_ipc_stream(stream, compat_level=pl.CompatLevel.oldest())
-    return stream.getvalue(), (made.first, made.second)
+    return stream.getvalue(), (words.first, words.second)
 
 
 def _summing(

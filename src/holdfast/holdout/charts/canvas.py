@@ -62,16 +62,16 @@ def _scripts() -> str:
     """
     import vl_convert
 
-    version, kept = metadata.version("vl-convert-python"), None
+    version, cached = metadata.version("vl-convert-python"), None
     with suppress(OSError, RuntimeError):  # nobody's home, or no room
         cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-        kept = cache / "holdfast" / f"vega-of-vl-convert-{version}.js"
-        return kept.read_text(encoding="utf-8")
+        cached = cache / "holdfast" / f"vega-of-vl-convert-{version}.js"
+        return cached.read_text(encoding="utf-8")
     scripts = str(vl_convert.javascript_bundle())  # type: ignore[call-arg]
     with suppress(OSError):
-        if kept is not None:
-            kept.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            replace_whole(kept, scripts.encode())
+        if cached is not None:
+            cached.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            replace_whole(cached, scripts.encode())
     return scripts
 
 

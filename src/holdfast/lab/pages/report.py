@@ -26,6 +26,7 @@ from holdfast.lab.world.session import Protected, planned_terms
 __all__ = [
     "FEATURES",
     "ROWS",
+    "Pages",
     "Report",
     "Section",
     "Sheet",
@@ -34,7 +35,6 @@ __all__ = [
     "reports",
     "showcase",
     "tightness_sheet",
-    "write_pages",
 ]
 
 # A number, perhaps "of" another, or with a remark in brackets.
@@ -288,7 +288,7 @@ def reports(folder: Path, run: Callable[[int, str], Run]) -> Iterator[Report]:
     drawing_library()  # before an hour of trials, not after
     # What the table of tightness needs at the end is required now, too.
     require_enough_trials(run(9, "re-using one holdout"))
-    pages, worst, parts = _Pages(folder), WORDS[0], len(EXPERIMENTS) + 3
+    pages, worst, parts = Pages(folder), WORDS[0], len(EXPERIMENTS) + 3
     for count, (section, words) in enumerate(_parts(run), start=1):
         pages.add(section)
         worst = max((worst, *words), key=WORDS.index)
@@ -348,15 +348,7 @@ def _of_campaign(met: Sequence[Met]) -> Section:
     )
 
 
-def write_pages(folder: Path, sections: Sequence[Section]) -> tuple[Path, ...]:
-    """The page as HTML, with its charts inside, and as Markdown, with them beside it."""
-    pages = _Pages(folder)
-    for section in sections:
-        pages.add(section)
-    return pages.write()
-
-
-class _Pages:
+class Pages:
     """Both pages, as far as they go: a section is drawn once, however often they are written."""
 
     def __init__(self, folder: Path) -> None:

@@ -220,7 +220,7 @@ class MedianOfMeans:
             return 0.0
         either = self._most_off(min(1.0, round_up(square / (a * a))))
         one_side = _LN2 + self._most_off(round_up(square / (square + a * a)))
-        return min(0.0, log_up(min(either, one_side)))
+        return log_up(min(either, one_side))
 
     def _most_off(self, chance: float) -> float:
         """ln of the probability that more than half of the blocks are off."""

@@ -332,8 +332,8 @@ def _closed(
         out = [(worse, y) for (better, worse), y in best.items() if better == via]
         for better, x in into:
             for worse, y in out:
-                known = best.get((better, worse))
-                if known is None or x + y > known:
+                margin = best.get((better, worse))
+                if margin is None or x + y > margin:
                     best[better, worse] = x + y
     return best
 

@@ -268,8 +268,8 @@ class GroupOfRows:
             exponent = 0.5 * (a / sigma) ** 2
         else:
             exponent = a / self.b - 0.5 * (sigma / self.b) ** 2
-        kept = math.log1p(self.share * math.expm1(-exponent) * _LESS)
-        return min(0.0, log_up(_LN2 + kept * self._parts * _LESS - self.log_weight))
+        log_remaining = math.log1p(self.share * math.expm1(-exponent) * _LESS)
+        return log_up(_LN2 + log_remaining * self._parts * _LESS - self.log_weight)
 
     def radius(self, log_p: float) -> float:
         """Infinite at a level at which the group may have no row."""
@@ -340,7 +340,7 @@ class SpreadOfRows:
         if self.radius(0.0) > a:
             return 0.0
         least = largest_true(lambda x: self.radius(-x) <= a, 0.0, _LEAST_LEVEL)
-        return min(0.0, log_up(-least))
+        return log_up(-least)
 
     def radius(self, log_p: float) -> float:
         log_p = require.log_probability("log_p", log_p)
@@ -383,10 +383,10 @@ class Windowed:
     @property
     def log_beyond(self) -> float:
         """ln of the probability that some row deviates too far."""
-        return log_up(min(0.0, math.log(self.rows) + self.log_row))
+        return log_up(math.log(self.rows) + self.log_row)
 
     def log_tail(self, radius: float) -> float:
-        return min(0.0, log_up(log_add(self.profile.log_tail(radius), self.log_beyond)))
+        return log_up(log_add(self.profile.log_tail(radius), self.log_beyond))
 
     def radius(self, log_p: float) -> float:
         """Infinite where the window alone fails as often."""

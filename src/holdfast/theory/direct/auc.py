@@ -21,11 +21,9 @@ from holdfast.theory.base.theorem import theorem
 
 __all__ = [
     "Ranks",
-    "area_under_curve",
     "auc_block_interval",
     "auc_interval",
     "auc_kl_interval",
-    "block_areas",
     "block_counts",
     "rank_areas",
 ]
@@ -93,37 +91,6 @@ def auc_interval(
         auc_kl_interval(auc, n1, n0, level_share(log_p, 0.2)),
     )
     return Interval(max(part.low for part in parts), min(part.high for part in parts))
-
-
-def area_under_curve(positives: ArrayLike, negatives: ArrayLike) -> float:
-    """The share of pairs ranked rightly, ties counted 1/2, of two classes that are not empty."""
-    s1, s0 = (np.asarray(scores, dtype=np.float64).ravel() for scores in (positives, negatives))
-    ordered = np.sort(s0)
-    below = np.searchsorted(ordered, s1, side="left")
-    up_to = np.searchsorted(ordered, s1, side="right")
-    return int(below.sum() + up_to.sum()) / (2 * s1.size * s0.size)
-
-
-def block_areas(
-    positives: Array,
-    negatives: Array,
-    orders1: NDArray[np.int64],
-    orders0: NDArray[np.int64],
-    B: int,
-) -> Array:
-    """The AUCs of B blocks for each partition: one row for each pair of public orders.
-
-    Each class, in its order, is cut into B parts of nearly equal size; `positives[orders1[r]]` are
-    the positives in their r-th order.
-    """
-    n1 = positives.size
-    ranks = np.unique(np.concatenate([positives, negatives]), return_inverse=True)[1]
-    return np.stack(
-        [
-            rank_areas(ranks[:n1][order1], ranks[n1:][order0], B)
-            for order1, order0 in zip(np.atleast_2d(orders1), np.atleast_2d(orders0), strict=True)
-        ]
-    )
 
 
 class Ranks(Protocol):

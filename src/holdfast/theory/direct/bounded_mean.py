@@ -48,7 +48,6 @@ __all__ = [
     "SERIES",
     "above_half_log_p",
     "bet_excess",
-    "bet_interval",
     "bet_lower",
     "block_powers",
     "bounded_mean_interval",
@@ -151,16 +150,6 @@ def bet_lower(
     tally = Tally.of_values(*counted(times, unit_values(values)))
     stakes = _five_stakes(tally.units, second_moment, log_q)
     return share_below(fixed_lower_odds(tally, stakes, _EQUAL, log_q))
-
-
-def bet_interval(
-    values: ArrayLike, second_moment: float, log_p: float, times: ArrayLike | None = None
-) -> Interval:
-    """`bet_lower` of the rows and of 1 - x, at e^{log_p}/2 each."""
-    side = level_share(log_p)
-    mirrored = bet_lower(1.0 - unit_values(values, up=True), second_moment, side, times)
-    low = bet_lower(values, second_moment, side, times)
-    return Interval(low, min(1.0, round_up(1.0 - mirrored)))
 
 
 def bet_excess(
@@ -315,9 +304,9 @@ def _first_kept(x: Array, L: float, cell: int, cells: int) -> int:
     ends = np.arange(blocks + 1) * x.size // blocks
     while True:
         tops = np.arange(cell + 1, min(cell + _TOGETHER, cells - 1) + 1) / cells
-        kept = np.flatnonzero(log_wealth(x, ends, tops, L)[-1] < L)
-        if kept.size or not tops.size:
-            return cell + (int(kept[0]) if kept.size else 0)
+        places = np.flatnonzero(log_wealth(x, ends, tops, L)[-1] < L)
+        if places.size or not tops.size:
+            return cell + (int(places[0]) if places.size else 0)
         cell += tops.size
 
 

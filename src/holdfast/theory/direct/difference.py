@@ -40,7 +40,6 @@ __all__ = [
     "Enclosed",
     "design_difference_lower",
     "enclosed_difference_interval",
-    "group_difference_interval",
     "group_difference_lower",
     "share_difference_interval",
     "share_difference_lower",
@@ -140,17 +139,6 @@ def design_difference_lower(
     # Above the difference of the sample no bet gains.
     estimate = min(1.0, means[0] - means[1] + 2.0**-40)
     return first_kept(excess, estimate, -1.0, math.sqrt(2.0 * (L + 1.0) * max(spread, 1e-9)))
-
-
-def group_difference_interval(
-    x: ArrayLike,
-    y: ArrayLike,
-    log_p: float,
-    times_x: ArrayLike | None = None,
-    times_y: ArrayLike | None = None,
-) -> Interval:
-    """The interval of theta1 - theta2 for values that are known exactly."""
-    return enclosed_difference_interval((x, x, times_x), (y, y, times_y), log_p)
 
 
 # Values known only to lie between the first and the second, and how often each of them occurred.
@@ -324,15 +312,15 @@ class CountBlocks:
         logs = special.xlogy(self.middle, p)
         logs += special.xlog1py(self.n - self.middle, -p)
         logs += self.ways
-        found = np.exp(logs)
+        masses = np.exp(logs)
         if not any(rows.any() for rows in self.beyond):
-            return np.asarray(found)
+            return np.asarray(masses)
         odds = np.log(p) - np.log1p(-p)
-        more = np.ones_like(found)
+        more = np.ones_like(masses)
         for rows, step, sign in zip(self.beyond, self.steps, (1.0, -1.0), strict=True):
             loss = np.where(rows > 0.0, step, 0.0) + sign * odds
             more += 0.5 * rows * (np.exp(loss) + np.exp(rows * loss))
-        return np.asarray(found * more)
+        return np.asarray(masses * more)
 
 
 def _likely(n: int, box: Interval, log_q: float) -> tuple[int, int, float]:

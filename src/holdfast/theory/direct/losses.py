@@ -25,7 +25,6 @@ from holdfast.theory.base.theorem import theorem
 __all__ = [
     "enclosed_moment_interval",
     "loss_ratio_lower",
-    "moment_interval",
     "moment_upper",
     "positive_mean_lower",
     "root_interval",
@@ -73,10 +72,10 @@ def loss_ratio_lower(
 
 
 def _finite(losses: ArrayLike) -> Array:
-    found = np.asarray(losses, dtype=np.float64).ravel()
-    if not np.all(np.isfinite(found) & (found >= 0.0)):
+    values = np.asarray(losses, dtype=np.float64).ravel()
+    if not np.all(np.isfinite(values) & (values >= 0.0)):
         raise InvalidArgument("a loss is not a number, 0 or above; leave out rows without one.")
-    return found
+    return values
 
 
 def _pairs(losses: ArrayLike, base: ArrayLike) -> tuple[Array, Array]:
@@ -152,17 +151,13 @@ def moment_upper(mean: float, n: int, kappa: float, log_q: float) -> float:
     return round_up(mean * share / y)
 
 
-def moment_interval(
-    values: ArrayLike, kappa: float, log_p: float, times: ArrayLike | None = None
-) -> Interval:
-    """The interval of the mean of losses with a declared spread, at e^{log_p}/2 a side."""
-    return enclosed_moment_interval(values, values, kappa, log_p, times)
-
-
 def enclosed_moment_interval(
     low: ArrayLike, high: ArrayLike, kappa: float, log_p: float, times: ArrayLike | None = None
 ) -> Interval:
-    """`moment_interval` of losses known only to lie between `low` and `high`, which may be inf."""
+    """The mean of losses with a declared spread, known only to lie between `low` and `high`.
+
+    `high` may be inf; each side is at e^{log_p}/2.
+    """
     side = level_share(log_p)
     most = np.asarray(high, dtype=np.float64).ravel()
     open_ended = bool(np.isinf(most).any())

@@ -335,10 +335,10 @@ def paired_score_lower(n: int, b: int, c: int, log_q: float) -> float:
     test = _ScoreTest.of(n, b, c, log_q)
     lowest, highest = -test.box.high, (b - c) / n
     # The sign test needs no d: what it does not show is not shown.
-    shown = b > c and sign_test_log_p(b, c) <= level_share(log_q, TEST_SHARE)
-    found = test.first_kept(0.0, highest) if shown else test.first_kept(lowest, min(highest, 0.0))
+    is_more = b > c and sign_test_log_p(b, c) <= level_share(log_q, TEST_SHARE)
+    end = test.first_kept(0.0, highest) if is_more else test.first_kept(lowest, min(highest, 0.0))
     # 0 is a number of our own, and below the lowest d there is no theta.
-    return 0.0 if found == 0.0 else max(0.0 if shown else -1.0, round_down(found))
+    return 0.0 if end == 0.0 else max(0.0 if is_more else -1.0, round_down(end))
 
 
 def paired_score_interval(n: int, b: int, c: int, log_p: float) -> Interval:
@@ -429,8 +429,8 @@ class _ScoreTest:
         if high - low <= _FINEST * self.unit:
             return low
         middle = 0.5 * (low + high)
-        found = self.first_kept(low, middle)
-        return found if found < middle else self.first_kept(middle, high)
+        end = self.first_kept(low, middle)
+        return end if end < middle else self.first_kept(middle, high)
 
     def rejects(self, low: float, high: float) -> bool:
         """Whether every theta0 of [low, high] is rejected, whatever d is in the box."""

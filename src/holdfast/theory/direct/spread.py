@@ -33,7 +33,6 @@ __all__ = [
     "covariance_by_bets",
     "enclosed_std_by_bets",
     "enclosed_variance_by_bets",
-    "std_by_bets",
     "variance_by_bets",
 ]
 
@@ -99,15 +98,10 @@ def enclosed_variance_by_bets(
     return _both_ends(low_excess, high_excess, middle * middle, counts, log_p, Interval(0.0, 0.25))
 
 
-def std_by_bets(values: ArrayLike, log_p: float, times: ArrayLike | None = None) -> Interval:
-    """The root of the variance's interval: the same event."""
-    return enclosed_std_by_bets(values, values, log_p, times)
-
-
 def enclosed_std_by_bets(
     low: ArrayLike, high: ArrayLike, log_p: float, times: ArrayLike | None = None
 ) -> Interval:
-    """`std_by_bets` of values known only to lie between `low` and `high`."""
+    """The root of the variance's interval, the same event, of values that lie between these."""
     variance = enclosed_variance_by_bets(low, high, log_p, times)
     return Interval(
         max(0.0, round_down(math.sqrt(variance.low))), round_up(math.sqrt(variance.high))

@@ -130,10 +130,10 @@ def coin_bets_interval(
     high = np.concatenate([placed(x_high, pi, True), placed(y_low, pi - 1.0, False)])
     times = np.concatenate([_times(x_low, times_x), _times(y_low, times_y)])
     off = 2.0**-48
-    found = enclosed_mean_interval(
+    interval = enclosed_mean_interval(
         np.clip(low - off, 0.0, 1.0), np.clip(high + off, 0.0, 1.0), log_p, times
     )
-    low_end, high_end = (least + width * end for end in found)
+    low_end, high_end = (least + width * end for end in interval)
     slack = 8.0 * math.ulp(width)
     return Interval(max(-1.0, low_end - slack), min(1.0, high_end + slack))
 
@@ -249,8 +249,10 @@ def shuffled_effect_lower(strata: Sequence[Stratum], log_q: float) -> float:
         ]
         return log_mixture(capitals, bets.weights) - L
 
-    seen = float(np.average(differences, weights=weights))
-    return first_kept(excess, min(1.0, seen + 2.0**-40), -1.0, math.sqrt(2.0 * (L + 1.0) / n) / 2)
+    estimate = float(np.average(differences, weights=weights))
+    return first_kept(
+        excess, min(1.0, estimate + 2.0**-40), -1.0, math.sqrt(2.0 * (L + 1.0) / n) / 2
+    )
 
 
 def shuffled_effect_interval(

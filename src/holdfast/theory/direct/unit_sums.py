@@ -272,8 +272,10 @@ def unit_deviations(
 ) -> Array:
     """c1(S1 - t1 m1) - c2(S2 - t2 m2) of each unit: on average 0 at (theta1, theta2)."""
     c1, c2 = weights
-    found: Array = c1 * (first.sums - t1 * first.sizes) - c2 * (second.sums - t2 * second.sizes)
-    return found
+    deviations: Array = c1 * (first.sums - t1 * first.sizes) - c2 * (
+        second.sums - t2 * second.sizes
+    )
+    return deviations
 
 
 @theorem(
@@ -324,8 +326,8 @@ def unit_difference_lower(first: UnitSums, second: UnitSums, largest: int, log_q
         ]
         return log_mixture(capitals, equal) - threshold
 
-    seen = min(1.0, low.mean - high.mean + 2.0**-40)
-    return first_kept(excess, seen, -1.0, math.sqrt(2.0 * (L + 1.0) / units) / 4.0)
+    estimate = min(1.0, low.mean - high.mean + 2.0**-40)
+    return first_kept(excess, estimate, -1.0, math.sqrt(2.0 * (L + 1.0) / units) / 4.0)
 
 
 def unit_difference_interval(

@@ -438,9 +438,9 @@ def _number_afforded(
 
     is_summed = most > candidates and alpha < t
     if not is_summed or surely(_FEW_PANELS) < 2 * candidates:
-        counted = _counted(stages, t, start, candidates, cost)
-        if counted < candidates or not is_summed:
-            return counted
+        afforded = _counted(stages, t, start, candidates, cost)
+        if afforded < candidates or not is_summed:
+            return afforded
     return min(most, max(candidates, surely(_PANELS)))
 
 

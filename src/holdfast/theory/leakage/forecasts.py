@@ -287,8 +287,8 @@ class DevPosterior:
         ratio, M = n / result.rows, n * result.differing
         reach = needed_margin(M, log_p, by_bets=by_bets) / math.sqrt(M)
         centre = _SHRUNK * (result.z - _OFF) + (1.0 - _SHRUNK) * _MEAN
-        seen = (centre * math.sqrt(ratio) - reach) / np.sqrt(1.0 + _SHRUNK * ratio)
-        probability = slab * np.exp(special.log_ndtr(seen))
+        z = (centre * math.sqrt(ratio) - reach) / np.sqrt(1.0 + _SHRUNK * ratio)
+        probability = slab * np.exp(special.log_ndtr(z))
         probability += (1.0 - slab) * np.exp(special.log_ndtr(-reach))
         weights = np.exp(self._log_weights - self._log_weights.max(axis=1, keepdims=True))
         return np.asarray((weights * probability).sum(axis=1) / weights.sum(axis=1))

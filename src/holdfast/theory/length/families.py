@@ -176,8 +176,8 @@ def unplanned_millibits(plan_weight: Fraction) -> int:
             f"plan_weight is {plan_weight}; it must be at least 0 and below 1, so that the grammar "
             "keeps a part."
         )
-    kept = 1 - Fraction(plan_weight)
-    return option_millibits(kept.numerator, kept.denominator)
+    share = 1 - Fraction(plan_weight)
+    return option_millibits(share.numerator, share.denominator)
 
 
 # What is declared, and the instances of it. Columns, values and outcomes are numbers here: which
@@ -295,10 +295,10 @@ class Family:
 
     def __post_init__(self) -> None:
         require.integer_at_least("outcomes", self.outcomes, 0)
-        given = [pattern.share for pattern in self.patterns if pattern.share is not None]
-        if given and (len(given) < len(self.patterns) or sum(given) > 1):
+        parts = [pattern.share for pattern in self.patterns if pattern.share is not None]
+        if parts and (len(parts) < len(self.patterns) or sum(parts) > 1):
             raise InvalidArgument(
-                f"{len(given)} of {len(self.patterns)} patterns have a share, {sum(given)} in all; "
+                f"{len(parts)} of {len(self.patterns)} patterns have a share, {sum(parts)} in all; "
                 "give each a share, at most 1 in all, or none."
             )
         if self.segments and not self.outcomes:
