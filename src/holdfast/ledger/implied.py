@@ -353,7 +353,7 @@ class Implications:
         """Rule 4: from shares above other constants, and from quantiles, of the same value."""
         own = value_about(question)
         if len(self._values) >= _MOST_VALUES:
-            self._values.clear()
+            self._values = {}  # another thread may be reading the old one
         self._values[question.text] = own  # it may soon be a look itself
         looks = () if own is None else released.looks_about(own.subject)
         if own is None or not looks:
@@ -387,10 +387,11 @@ class Implications:
         text = look.question
         if look.look is None or not _is_telling(look):
             return
-        if text not in self._values:
+        values = self._values
+        if text not in values:
             question = self._question_of(text)
-            self._values[text] = None if question is None else value_about(question)
-        about = self._values[text]
+            values[text] = None if question is None else value_about(question)
+        about = values[text]
         if about is not None and about.subject == subject:
             for cut, share in about.shares(look.interval).items():
                 yield ShareAbove(cut, share, look.look, text)
