@@ -92,14 +92,8 @@ def _units(data: Any, by: str | None) -> NDArray[np.int64]:
 
 
 def _filtered(data: Any, mask: NDArray[np.bool_]) -> Any:
-    kind = type(data).__module__.partition(".")[0]
-    if kind == "pandas":
-        return data[mask]
-    if kind == "polars":
-        import polars as pl
-
-        return data.filter(pl.Series(mask))
-    return data.filter(mask)
+    is_pandas = type(data).__module__.partition(".")[0] == "pandas"
+    return data[mask] if is_pandas else data.filter(mask)
 
 
 # Rows put aside by their content.
