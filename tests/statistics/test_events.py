@@ -54,7 +54,8 @@ def test_another_question_of_the_event_is_told_from_its_symbols(
         holdout.ask(first)
         spent = holdout.budget.nats
         watch(holdout, untouchable)
-        assert holdout.cost(second).repeated
+        cost = holdout.cost(second)
+        assert (cost.follows, cost.most) == ((1,), 0.0)
         answer = holdout.ask(second)
         assert (answer.value, answer.interval, answer.bits, answer.n, answer.missing) == expected
         assert (answer.cost, holdout.budget.nats, answer.number) == (0.0, spent, 2)
