@@ -116,6 +116,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "site"
 
 
+@pytest.mark.campaign  # it builds the site again
 def test_a_dead_link_fails_the_build(tmp_path: Path) -> None:
     assert _build(tmp_path, "\n[nowhere](bits.md#no-such-heading)\n").returncode != 0
 

@@ -22,7 +22,6 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 SECTIONS = dict(re.findall(r"^### (.*?)\n(.*?)(?=^### |\Z)", PAGE, re.DOTALL | re.MULTILINE))
 MOST_FILES = 3
-QUICK = {"A theorem"}  # the others run suites: they are of the campaign
 # What is left out of a suite here, for it takes most of the time and finds what the rest finds.
 LEFT_OUT = {"An engine": ["-k", "not interpreter and not half_steps"]}
 
@@ -80,10 +79,8 @@ def run(words: list[str], root: Path) -> None:
     assert done.returncode == 0, done.stdout[-4_000:] + done.stderr[-4_000:]
 
 
-@pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=() if name in QUICK else pytest.mark.campaign) for name in SECTIONS],
-)
+@pytest.mark.campaign  # they run suites
+@pytest.mark.parametrize("name", SECTIONS)
 def test_one_is_added_in_three_files(name: str, tmp_path: Path) -> None:
     section = SECTIONS[name]
     for folder in ("src", "tests", "docs", "benchmarks"):  # with what is compiled: it saves seconds

@@ -147,6 +147,7 @@ for each in mutants.mutants_of(Path("src/tiny.py")):
 """
 
 
+@pytest.mark.campaign  # a suite of its own, in forks
 def test_a_fork_says_what_becomes_of_a_mutant(tmp_path: Path) -> None:
     for folder in (tmp_path / "root", tmp_path / "tree"):
         (folder / "src").mkdir(parents=True)

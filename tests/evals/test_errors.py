@@ -95,6 +95,7 @@ def test_errors_are_forecast_by_development_errors(gate: holdfast.EvalGate) -> N
     assert bad.forecast < 0.02
 
 
+@pytest.mark.campaign  # tests/sklearn/test_errors.py has the same without files
 def test_equal_models_are_rarely_shown_and_twins_are_often(tmp_path: Path) -> None:
     """Loops of 20 candidates at 95 %; of the twin each is somewhat better, which is no fault."""
     loops, shown, twin = 20, 0, 0

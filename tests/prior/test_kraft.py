@@ -102,8 +102,17 @@ def _subjects(args: tuple[Expression, ...]) -> set[Expression]:
     return {arg.args[0] if isinstance(arg, Operation) else arg for arg in args}
 
 
-@pytest.mark.parametrize("context", CONTEXTS)
-@pytest.mark.parametrize(("schema", "trees"), [(FLAGS, _two_flags), (MIXED, _level_and_code)])
+@pytest.mark.parametrize(
+    ("schema", "trees", "context"),
+    [
+        *((FLAGS, _two_flags, context) for context in CONTEXTS),
+        (MIXED, _level_and_code, "i"),
+        *(
+            pytest.param(MIXED, _level_and_code, context, marks=pytest.mark.campaign)
+            for context in ("v", "w")
+        ),
+    ],
+)
 def test_the_weights_of_conditions_sum_to_at_most_one(
     schema: Schema, trees: Callable[[], frozenset[Expression]], context: str
 ) -> None:

@@ -253,7 +253,11 @@ running.run(folder, folder.settings(port=int(sys.argv[2])), app)
 """
 
 
-@pytest.mark.parametrize("scanning", [False, True], ids=["half sent", "scanning"])
+@pytest.mark.parametrize(
+    "scanning",
+    [False, pytest.param(True, marks=pytest.mark.campaign)],
+    ids=["half sent", "scanning"],
+)
 def test_it_ends_in_time_whatever_is_going_on(
     tmp_path: Path, scanning: bool, capfd: pytest.CaptureFixture[str]
 ) -> None:

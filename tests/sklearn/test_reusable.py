@@ -228,7 +228,7 @@ def test_estimators_that_cannot_be_scored_cost_nothing(
 
 
 def test_rows_that_an_estimator_fails_on_are_wrong_and_nobody_is_told(opened: Open) -> None:
-    holdout, (features, labels) = opened(), table(4_000)
+    holdout, (features, labels) = opened(1_000), table(1_000)
     answer = holdout.ask(_Raising())
     truth = ((features[:, 0] >= 0) & (labels == 1)).mean()
     assert answer.interval.low <= truth <= answer.interval.high

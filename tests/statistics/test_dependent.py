@@ -106,7 +106,7 @@ def refuted(question: str, sampling: Sampling) -> bool:
     [
         *((MEAN, how) for how in DEPENDENT),
         *((GROUP, how) for how in GROUPS),
-        (CONTRAST, "units of at most 9"),
+        pytest.param(CONTRAST, "units of at most 9", marks=pytest.mark.campaign),
     ],
 )
 def test_coverage_of_rows_that_depend_on_each_other(question: str, how: str) -> None:
@@ -203,6 +203,7 @@ def by_design(frame: pl.DataFrame, *columns: str, log_beta: float = 0.0) -> Desc
     return asked
 
 
+@pytest.mark.campaign  # rows that are not alike have the same, above
 @pytest.mark.statistical
 @pytest.mark.parametrize("sabotaged", [False, True])
 def test_arms_of_a_design_are_told_apart_by_one_bet(sabotaged: bool) -> None:

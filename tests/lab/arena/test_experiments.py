@@ -44,6 +44,7 @@ def test_reusable_holdout() -> None:
     assert {row.answered for row in found.rows} == {401}
 
 
+@pytest.mark.campaign  # without a signal it stays
 @pytest.mark.statistical
 def test_reusable_holdout_with_signal() -> None:
     found = reusable_holdout(1_000, 200, 40, signal=True, tolerance=0.2, run=FAST)

@@ -77,7 +77,7 @@ def test_narrower_intervals_miss(n: int, p: float, factor: float) -> None:
     assert max(misses(n, cut)) > p / 2
 
 
-@pytest.mark.parametrize("n", [14, 40])
+@pytest.mark.parametrize("n", [14, pytest.param(40, marks=pytest.mark.campaign)])
 def test_it_tells_a_gain_where_the_sign_test_does_and_nowhere_else(n: int) -> None:
     for b in range(0, n + 1, 3):
         for c in range(0, n + 1 - b, 3):
