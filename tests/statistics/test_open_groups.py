@@ -288,13 +288,7 @@ def _session(path: Path, seed: int, copies: int, **facts: Any) -> tuple[bool, fl
     return any(0.0 not in each.interval for each in answers), max(off)
 
 
-@pytest.mark.parametrize(
-    "how",
-    [
-        pytest.param(how, marks=[pytest.mark.campaign] if how == "graph" else [])
-        for how in SAMPLINGS
-    ],
-)
+@pytest.mark.parametrize("how", SAMPLINGS)
 def test_adaptive_sessions_are_true_and_their_twins_are_not(tmp_path: Path, how: str) -> None:
     """The truth is 0."""
     require_true_sessions(_session, tmp_path, how)
