@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import polars as pl
@@ -70,3 +73,22 @@ def test_init_counts_its_seconds_on_a_terminal_alone(
     clear = re.escape("\r\033[K")
     assert re.fullmatch(rf"({clear}reading the table: \d+ s)+{clear}", line("a"))
     assert line("b", terminal=False) == line("c", "--json") == line("d", patience=600.0) == ""
+
+
+def test_the_process_ends_without_a_word_of_what_duckdb_leaves_behind(tmp_path: Path) -> None:
+    duckdb = pytest.importorskip("duckdb", reason="the extra duckdb is not installed")
+    with duckdb.connect(str(tmp_path / "t.duckdb")) as connection:
+        connection.execute("create table t as select range / 1000 as x from range(1000)")
+    for words in (
+        ["init", "t.duckdb", "--table", "t", "--name", "t", "--questions", "9"],
+        ["ask", "t", "avg(x > 0.5)"],
+    ):
+        done = subprocess.run(
+            [sys.executable, "-m", "holdfast", *words],
+            cwd=tmp_path,
+            env={**os.environ, "HOME": str(tmp_path), "XDG_DATA_HOME": str(tmp_path)},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert "leaked" not in done.stderr

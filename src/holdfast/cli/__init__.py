@@ -106,10 +106,16 @@ def _command_of(words: Sequence[str]) -> str:
     return ""
 
 
+def _end_at_once() -> None:
+    """The end of the process, without a search of what ends with it; DuckDB counts what is left."""
+    if "_duckdb" not in sys.modules:
+        gc.freeze()
+
+
 def main() -> None:
     """Run the command line; errors become one sentence and an exit code."""
     gc.set_threshold(_GARBAGE)
-    atexit.register(gc.freeze)  # what ends with the process is not searched before that
+    atexit.register(_end_at_once)
     try:
         sys.exit(_run(_app_for(sys.argv[1:])))
     except HoldfastError as error:
