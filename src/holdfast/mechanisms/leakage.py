@@ -586,7 +586,7 @@ _MOST_STRETCHES = 64
 
 
 def _left_on(nats: float, count: Callable[[float], int], of: Hashable) -> int:
-    """`left(nats)`, which never rises with the nats: one number at both ends holds in between.
+    """`count(nats)`, which never rises with the nats: one number at both ends holds in between.
 
     A confirmed check leaks so little that hundreds leave as many questions. How far that goes is
     looked for twice as far ahead as the last stretch went.
