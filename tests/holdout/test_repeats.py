@@ -64,7 +64,7 @@ def test_a_verdict_of_its_text_is_told_again_as_it_was(question: str, tmp_path: 
 def test_a_check_of_which_the_ledger_can_say_nothing_is_answered_by_its_text(
     tmp_path: Path,
 ) -> None:
-    question = "difference(x, unit) where late"
+    question = "difference(avg(x) where late and unit > 3, avg(unit) where not late)"
     declared: dict[str, Any] = {"tolerance": 0.3, "questions": 5, "schema": RANGES}
     with opened(tmp_path, table(200), described="exact", **declared) as holdout:
         answer = holdout.check(question, guess=10.0)
@@ -143,7 +143,6 @@ def test_parts_are_used_again_where_they_are_narrow_enough(wide: Holdout, tmp_pa
     second = wide.ask(question, tolerance=0.07)
     assert second.half_width < first.half_width
     assert [each.tolerance for each in wide.ledger.looks] == [0.2, 0.2, 0.06, 0.07]
-    assert wide.check(question, guess=second.value).status == "repeated"
     wide.close()
     assert all(finding.fine for finding in audit(tmp_path / "t.ledger"))
 

@@ -44,7 +44,7 @@ def silent(answer: Answer) -> bool:
 
 
 def test_a_small_group_says_nothing_after_its_share(small: Holdout) -> None:
-    answer = small.check(RARE, guess=5.4)
+    answer = small.ask(RARE)
     assert silent(answer)
     assert answer.interval == (-60.0, 180.0)
     assert [each.status for each in small.ledger] == ["says nothing"]
@@ -80,7 +80,6 @@ def test_once_that_is_known_it_is_refused_before_it_costs(small: Holdout) -> Non
     for put in (
         lambda: small.ask(RARE, tolerance=0.4),
         lambda: small.cost(RARE, tolerance=0.4),
-        lambda: small.check(RARE, guess=5.4),
         lambda: small.ask_many([LATE, RARE], tolerance=0.4),
         lambda: small.ask(holdfast.difference(RARE, RARE), tolerance=0.4),
     ):
@@ -200,13 +199,10 @@ def test_one_informative_end_keeps_a_value_inside() -> None:
 
 
 def test_a_claim_may_be_far_narrower_than_the_declared_half_width(tmp_path: Path) -> None:
-    """At the declared half-width its confirmation would say nothing, at its own it does."""
     facts = FACTS | {"tolerance": 0.3}
     with opened(tmp_path, table(40_000), **facts) as holdout:
         group = "avg(x) where x > 20"
         holdout.ask("avg(x > 20)", tolerance=0.03)
         answer = holdout.check(group, guess=52, tolerance=0.02)
         assert answer.status == "confirmed"
-        assert answer.interval.high < 180
-        with pytest.raises(ToleranceTooLoose):
-            holdout.check("avg(x + 1) where x > 20", guess=52)
+        assert answer.half_width == pytest.approx(0.02 * 240)

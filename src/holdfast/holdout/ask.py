@@ -19,6 +19,7 @@ from holdfast.holdout.batch import has_description, is_described
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.forecast import (
     as_begun,
+    claimed_as_wholes,
     guess_of_likely_width,
     require_one_forecast,
 )
@@ -429,8 +430,8 @@ def answered_together(desk: Desk, calls: Sequence[Waiting]) -> list[Answer | Hol
 def _ready(desk: Desk, call: Waiting, groups: GroupsOf) -> Ready:
     describe = call.guess.verb == "ask" and not call.terms.width.is_named
     bound = bound_to(desk, call.question, groups, describe=describe, text=call.text)
-    single = one_answer_of(bound)
     guess = call.guess
+    (single,), guess = claimed_as_wholes(desk, [one_answer_of(bound)], guess, call.terms.width)
     require_one_forecast(guess, single)
     if guess.verb == "check":
         guess = guess_of_likely_width(desk, [single], guess, call.terms.width)

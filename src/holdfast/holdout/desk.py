@@ -51,6 +51,7 @@ from holdfast.holdout.budget import Budget, LastBudget
 from holdfast.holdout.guess import other_rows
 from holdfast.ledger.attachments import AttachedColumn, Attachments, ValuesKept, nonce_of
 from holdfast.ledger.chain import chained, now
+from holdfast.ledger.claimed import claimed_again
 from holdfast.ledger.column_files import ColumnStore, submitted_file
 from holdfast.ledger.dictionaries import Dictionaries, offered_again
 from holdfast.ledger.entries import (
@@ -614,8 +615,14 @@ class Desk:
         """The question that the ledger knows by an offer."""
         if offer.bits is not None or self.transcript.dictionaries.of(by.name) is not None:
             return offered_again(self.transcript, self.ground, by, offer)
-        text = offer.question
-        return wanted[text].question if text in wanted else read_again(text, self.table)
+        by_rule = claimed_again(self.transcript, offer)
+        if by_rule is not None:
+            return by_rule
+        # A function of Python is known to those who bring it; a text may be wanted in another form.
+        wish = wanted.get(offer.question)
+        if wish is not None and is_by_name(wish.question):
+            return wish.question
+        return read_again(offer.question, self.table)
 
     def _write(self, *bodies: Body) -> None:
         """Entries in one commit."""

@@ -239,7 +239,9 @@ class _Rehearsal:
             most = max(t, self.desk.half_width(None, statistic))
             wish = Wish(statistic, most, narrow=True)
         else:
-            wish = wish_of(self.desk, statistic, self.guess, self.tolerance)
+            # A half-width that was chosen is that of the claim alone.
+            named = None if self.guess.likely else self.tolerance
+            wish = wish_of(self.desk, statistic, self.guess, named)
         # In a search, and of what is claimed, which part it is follows from the answers before.
         question = self.questions[place]
         depends = claims or isinstance(question, Quantile) or is_unbounded(question)

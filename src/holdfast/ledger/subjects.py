@@ -25,6 +25,7 @@ from holdfast.question.expression import (
     text_of,
 )
 from holdfast.question.row import RowValue, may_be_missing, row_value
+from holdfast.statistics.claimed import ClaimedQuestion
 from holdfast.statistics.derived import (
     Conditional,
     Difference,
@@ -69,7 +70,7 @@ __all__ = [
 
 def statistic_of(question: Bound) -> Bound:
     """The statistic without its rules."""
-    if isinstance(question, DescribedQuestion | DescribedParts):
+    if isinstance(question, ClaimedQuestion | DescribedQuestion | DescribedParts):
         return question.question
     return question
 

@@ -91,13 +91,13 @@ class GradedGates(Claims):
         offers: Sequence[Offer],
         questions: Sequence[Statistic],
         sample: Sample,
-        noise: Callable[[int], Noise],  # noqa: ARG002 - the same door for every mechanism
+        noise: Callable[[int], Noise],
     ) -> list[Symbol]:
         (offer,) = offers
         extra, claim = offer.extra or {}, offer.claim
         if claim is None:
             raise TypeError(f"the offer of question {offer.number} claims nothing")
-        (shows,) = showings(terms, questions, [extra["alike"]], sample)
+        (shows,) = showings(terms, questions, [extra["alike"]], sample, noise)
         symbol: Symbol = self.silent
         # From the weakest on: a grade counts if all weaker ones do, whatever the test.
         for place, level in reversed(list(enumerate(extra["grades"]["log_levels"]))):

@@ -52,6 +52,7 @@ __all__ = [
     "grid_within",
     "happens_with_exp",
     "rounded_normal",
+    "shared_key",
     "tail_part",
     "words_of",
 ]
@@ -90,6 +91,14 @@ class Noise:
                 number, pool = int.from_bytes(pool[:size], "big"), pool[size:]
                 if number < limit:
                     yield least + number % span
+
+
+_SHARED = 0  # no question has this number: what is drawn there is the same for all of them
+
+
+def shared_key(noise: Callable[[int], Noise]) -> bytes:
+    """Key of the orders and parts that rows are put in: one for all questions of a mechanism."""
+    return noise(_SHARED).uniform(0, 2**256 - 1).to_bytes(32, "big")
 
 
 @dataclass(frozen=True, slots=True)

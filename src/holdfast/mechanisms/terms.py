@@ -122,9 +122,9 @@ def _require_share(described: Describing, share: float) -> None:
 
 # Of new ledgers. 2: differences of two groups' shares by the law of both counts, and arms of a
 # design by one bet. 3: means of alike rows by bets in an order too. 4: differences of groups whose
-# rows are in units by one bet on units. A better rule of an event that has one gets the next
-# number.
-RULES = 4
+# rows are in units by one bet on units. 5: claims of what has parts by the rule of the whole. A
+# better rule of an event that has one gets the next number.
+RULES = 5
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ from holdfast.question.parse import CallText, read_call, require_likely
 from holdfast.question.row import RowValue
 from holdfast.statistics import call as statistics
 from holdfast.statistics.averages import MEANS
+from holdfast.statistics.claimed import ClaimedQuestion
 from holdfast.statistics.derived import described_parts, is_derived
 from holdfast.statistics.entry import (
     NO_TEXT,
@@ -48,6 +49,7 @@ from holdfast.statistics.statistic import (
     ConcentratedMean,
     ConcentratedVariance,
     Statistic,
+    is_single,
 )
 from holdfast.statistics.vectors import VECTOR
 from holdfast.statistics.whole import Auc, TableFunction
@@ -64,6 +66,7 @@ __all__ = [
     "Question",
     "asked_again",
     "bind",
+    "bound_again",
     "declared_kappa",
     "event_text",
     "is_named",
@@ -123,13 +126,24 @@ def _unasked(question: object) -> str:
 
 def read_again(text: str, table: Table) -> Statistic:
     """The statistic that a ledger knows by this text; refused where the text alone is not it."""
+    question = bound_again(text, table)
+    if not is_single(question):
+        raise InvalidQuestion(_ANOTHER)
+    return question
+
+
+def bound_again(text: str, table: Table) -> Bound:
+    """What a ledger knows by this text, of one symbol or of parts."""
     try:
         question = bind(text, table)
     except HoldfastError as error:
         raise InvalidQuestion("The text in the ledger cannot be read.") from error
-    if question.text != text or not hasattr(question, "row"):
-        raise InvalidQuestion("The text in the ledger now reads as another question.")
-    return question  # type: ignore[return-value]
+    if question.text != text:
+        raise InvalidQuestion(_ANOTHER)
+    return question
+
+
+_ANOTHER = "The text in the ledger now reads as another question."
 
 
 def read_question(source: str) -> Call | TableCall:
@@ -401,7 +415,7 @@ def is_named(statistic: Statistic) -> bool:
     """Whether it is a function of Python: known by its name, whatever it does."""
     source = statistic.row and statistic.row.source
     texts = Auc | CatoniEstimate | ConcentratedMean | ConcentratedGroupMean | ConcentratedVariance
-    by_text = isinstance(statistic, texts)
+    by_text = isinstance(statistic, texts | ClaimedQuestion)
     return not by_text and not isinstance(source, Expression) and not hasattr(source, "part")
 
 
@@ -413,8 +427,9 @@ def require_written(statistic: Statistic, table: Table) -> None:
     """
     if is_named(statistic):
         return
+    reading = bound_again if isinstance(statistic, ClaimedQuestion) else read_again
     try:
-        read_again(statistic.text, table)
+        reading(statistic.text, table)
     except InvalidQuestion as error:
         raise InvalidQuestion(
             f"Written out as {_shortened(statistic.text)} the question cannot be read again from "

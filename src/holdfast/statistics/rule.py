@@ -44,6 +44,7 @@ __all__ = [
     "Symbols",
     "Told",
     "counts",
+    "evidence_of",
     "group_of_rows",
     "hoeffding_radius",
     "known_group",
@@ -218,6 +219,23 @@ class Look:
         return (*self.sums, *(value for value, _ in self.histograms), *groups, *self.others)
 
 
+def evidence_of(looks: Sequence[Look], sample: Sample, key: bytes) -> list[Evidence]:
+    """What looks need of the rows: one scan for all sums, and one for all histograms."""
+    rows = [row for look in looks for row in look.sums]
+    needed = [pair for look in looks for pair in look.histograms]
+    sums = iter(sample.sums(rows) if rows else [])
+    histograms = iter(sample.histograms(needed) if needed else [])
+    return [
+        Evidence(
+            [next(sums) for _ in look.sums],
+            [next(histograms) for _ in look.histograms],
+            sample,
+            key,
+        )
+        for look in looks
+    ]
+
+
 # What the rules of described questions rest on, and how long questions are.
 
 
@@ -267,7 +285,7 @@ class Ground:
     contains_means: bool = False
     log_free: tuple[float, ...] = ()
     arms: Randomised | None = None
-    generation: int = 4  # of rules: those that the ledger was opened with
+    generation: int = 5  # of rules: those that the ledger was opened with
 
     def about(self, columns: Iterable[str]) -> Ground:
         """What rules for a question about these columns rest on."""
