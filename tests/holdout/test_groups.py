@@ -66,7 +66,9 @@ def test_the_same_group_again_is_free(holdout: holdfast.Holdout) -> None:
     assert holdout.budget.nats == spent
 
 
-def test_a_number_is_guessed_of_the_whole_group_and_its_parts_are_asked_if_it_is_wrong(holdout: holdfast.Holdout) -> None:
+def test_a_number_is_guessed_of_the_whole_group_and_its_parts_are_asked_if_it_is_wrong(
+    holdout: holdfast.Holdout,
+) -> None:
     right = holdout.check(holdfast.mean("late", where="site = 'a'"), guess=0.1)
     wrong = holdout.check(holdfast.mean("late", where="site = 'c'"), guess=0.1)
     assert [each.status for each in holdout.ledger] == ["confirmed", "not confirmed"]

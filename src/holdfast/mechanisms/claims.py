@@ -295,18 +295,24 @@ def _read_by(terms: Terms, question: Statistic, alike: bool) -> _Kind | None:
     row = question.row
     if question.low == question.high:
         return None
-    if isinstance(question, ClaimedQuestion):
-        return _ByRule(question)
     if row is None or not terms.independent:
-        return _of_units(terms, question) or _Whole(terms, question)
+        return _of_whole(terms, question)
     if row.is_condition:
         return _Counts(question.rows(terms.rows), (row,), alike)
     if is_paired(question) and isinstance(row.source, Expression):
         alone = tuple(condition_row(where_equal(row.source, sign)) for sign in (1.0, -1.0))
         return _Counts(terms.rows, alone, alike)
-    if isinstance(question, GroupMean):
-        return _Bins((question.value, question.condition))
+    match question:
+        case GroupMean(value=value, condition=condition):
+            return _Bins((value, condition))
     return _Bins((row, None))
+
+
+def _of_whole(terms: Terms, question: Statistic) -> _Kind:
+    """Of rows that depend on each other, and of what no row says by itself."""
+    if isinstance(question, ClaimedQuestion):
+        return _ByRule(question)
+    return _of_units(terms, question) or _Whole(terms, question)
 
 
 def _of_units(terms: Terms, question: Statistic) -> _Units | None:
