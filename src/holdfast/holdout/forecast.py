@@ -272,7 +272,8 @@ def claimed_as_wholes(
     A table that somebody guesses from says a number for each, where each is claimed as a whole, and
     how near to it the rows are likely to come. One side is claimed where no description settles it.
     """
-    if guess.verb == "ask" or (guess.rows is not None and desk.table.design.columns):
+    by_design = guess.rows is not None and desk.table.design.columns
+    if guess.verb == "ask" or by_design or all(map(_is_mean, questions)):
         return list(questions), guess
     wholes = [_as_whole(desk, each, guess) for each in questions]
     others = guess.rows
@@ -286,6 +287,10 @@ def claimed_as_wholes(
     likely = () if width.is_named else tuple(each for _, each in results)
     claimed = [each for each in wholes if each is not None]
     return list(claimed), replace(guess, numbers=numbers, rows=None, likely=likely)
+
+
+def _is_mean(question: Bound) -> bool:
+    return getattr(question, "row", None) is not None  # which has a test of its own
 
 
 def _as_whole(desk: Desk, question: Bound, guess: Guess) -> ClaimedQuestion | None:
