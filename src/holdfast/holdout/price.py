@@ -12,7 +12,7 @@ from holdfast.errors import BudgetExhausted, Refused, Shortfall
 from holdfast.holdout.batch import by_mechanism, event_of, has_description, is_described
 from holdfast.holdout.budget import Budget, question_kind, stages_to_ask
 from holdfast.holdout.desk import Desk
-from holdfast.holdout.plays import implied_claim, plays_to_run, wish_of
+from holdfast.holdout.plays import implied_claim, line_of_claim, plays_to_run, wish_of
 from holdfast.holdout.request import ClaimGrounds, Guess, claim_grounds
 from holdfast.mechanisms.mechanism import Mechanism, Offer, Release, Status, Wish, charged, in_unit
 from holdfast.mechanisms.terms import Account
@@ -220,8 +220,17 @@ class _Rehearsal:
         """The new questions, batch by batch."""
         self._claims = [claim_grounds(self.desk, each, self.guess) for each in self.questions]
         plays = plays_to_run(self.desk, self.questions, self.guess, self.tolerance, self._claims)
-        played(plays, self._put)
+        played(plays, self._put, self._shortened)
         return self.batches
+
+    def _shortened(self, place: int, due: Sequence[Subquestion]) -> Sequence[Subquestion] | None:
+        """Nothing more of a claim that was told before; None if it goes on."""
+        if place in self._unsure:
+            return None
+        width = self.guess.tolerance_at(place, self.tolerance)
+        question, claim = self.questions[place], self._claims[place]
+        told = line_of_claim(self.desk, question, claim, self.guess, place, due, width)
+        return None if told is None else []
 
     def _put(self, batch: Due) -> list[Estimate]:
         fresh: list[Wish] = []
