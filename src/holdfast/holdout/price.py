@@ -27,7 +27,7 @@ from holdfast.statistics.quantile import Quantile
 from holdfast.statistics.statistic import Statistic, is_single, is_unbounded
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.safeside import largest_integer
-from holdfast.wording import plural
+from holdfast.wording import at_most, plural
 
 __all__ = ["Cost", "Worst", "cost_of", "require_covered", "require_groups_covered"]
 
@@ -165,9 +165,9 @@ class Cost:
             return f"takes up to {plural(self.questions, 'question')}"
         sure = "half-width" if self.bits is None else "half-width at most"
         if self.tolerance in (None, self.half_width):
-            return f"{sure} {self.half_width:.4g}"
+            return f"{sure} {at_most(self.half_width)}"
         whole = "its unit" if self.unbounded else "the range"
-        return f"{sure} {self.tolerance:.4g} of {whole} = {self.half_width:.4g}"
+        return f"{sure} {at_most(self.tolerance)} of {whole} = {at_most(self.half_width)}"
 
     @property
     def _price(self) -> str:
