@@ -17,6 +17,7 @@ from holdfast.holdout.holdout import Holdout
 from holdfast.statistics.description import sure_half_width
 from holdfast.statistics.mean_events import Share
 from holdfast.statistics.rounded_rules import RoundedMean
+from holdfast.wording import at_most
 from tests.holdout.tables import BOUNDS, opened, table, untouchable, watch
 
 ROWS = 4_000
@@ -114,7 +115,8 @@ def test_the_price_is_said_without_the_rows(exact: Holdout) -> None:
     assert cost.half_width is not None
     assert cost.tolerance is not None
     assert cost.half_width == pytest.approx(240 * cost.tolerance)
-    assert f"at most {cost.tolerance:.4g} of the range = {cost.half_width:.4g}" in str(cost)
+    widths = f"{at_most(cost.tolerance)} of the range = {at_most(cost.half_width)}"
+    assert f"at most {widths}" in str(cost)
     assert "the half-width is told with the answer" in str(exact.cost("std(x)"))
     facts = cost.to_dict()
     assert (facts["bits"], facts["tolerance"]) == (cost.bits, cost.tolerance)

@@ -6,6 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given, strategies as st
 
@@ -21,7 +23,7 @@ from holdfast.question.expression import ColumnType
 from holdfast.statistics.bind import bind
 from holdfast.statistics.entry import Table
 from holdfast.theory.base.intervals import Interval
-from tests.holdout.tables import BOUNDS, LATE, made, opened, table, untouchable, watch
+from tests.holdout.tables import BOUNDS, LATE, made, opened, same_secret, table, untouchable, watch
 
 RANGES = {**BOUNDS, "unit": (0, 99)}
 
@@ -241,3 +243,39 @@ def test_a_claim_is_settled_from_inside_or_from_outside(
     assert fulfilling([refuted], wish) is refuted
     assert fulfilling([refuted], replace(wish, gated=True)) is None
     assert fulfilling([refuted], Wish(LATE_MEAN, 0.5, narrow=True)) is None, "nothing was said"
+
+
+@pytest.fixture
+def dependent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Rows of which an F1 follows from its parts, by their descriptions or on the ledger."""
+    same_secret(monkeypatch)
+    rng = np.random.default_rng(3)
+    label = rng.random(9_000) < 0.4
+    called = np.where(rng.random(9_000) < 0.8, label, ~label)
+    frame = pl.DataFrame({"called": called, "label": label})
+    sampling = holdfast.sampling.m_dependent(2)
+    with opened(tmp_path, frame, sampling=sampling, questions=300, described="exact") as holdout:
+        yield holdout
+
+
+def test_a_claim_is_paid_for_once_though_its_parts_were_refined_by_it(dependent: Holdout) -> None:
+    refuted = dependent.check("f1(called, label)", guess=0.4)
+    assert refuted.status == "not confirmed"
+    assert refuted.value is not None
+    watch(dependent, untouchable)
+    assert dependent.cost("f1(called, label)", guess=0.4).most == 0.0
+    again = dependent.check("f1(called, label)", guess=0.4)
+    assert (again.status, again.cost, again.number) == ("repeated", 0.0, refuted.number)
+    assert [each.look for each in again.parts] == [each.look for each in refuted.parts]
+
+
+def test_a_verdict_on_another_guess_is_not_repeated(dependent: Holdout, tmp_path: Path) -> None:
+    refuted = dependent.check("f1(called, label)", guess=0.4)
+    watch(dependent, untouchable)
+    other = dependent.check("f1(called, label)", guess=0.74)
+    assert (other.status, other.guess, other.cost) == ("confirmed", 0.74, 0.0)
+    assert other.interval == refuted.interval
+    again = dependent.check("f1(called, label)", guess=0.74)
+    assert (again.status, again.number) == ("repeated", other.number)
+    assert dependent.check("f1(called, label)", guess=0.4).number == refuted.number
+    assert all(finding.fine for finding in audit(tmp_path / "t.ledger"))

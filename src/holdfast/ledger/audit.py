@@ -48,7 +48,7 @@ from holdfast.mechanisms.mechanism import CLOSE, ForecastGrounds, Offer, Wish, a
 from holdfast.mechanisms.reveal import REVEAL
 from holdfast.mechanisms.terms import WHOLE_RANGE, Terms
 from holdfast.statistics.bind import asked_again, recorded_statistic
-from holdfast.statistics.description import described_answer
+from holdfast.statistics.description import described_answer, reads_as_written
 from holdfast.statistics.entry import Bound, Table
 from holdfast.statistics.mean import known_variance
 from holdfast.statistics.rule import Ground
@@ -310,8 +310,13 @@ def _followed_again(
 
 
 def _described(text: str, looks: Sequence[Recorded], ground: Ground | None) -> Bound | None:
-    """A question with the rules that answer it, if some of its looks are at its description."""
+    """A question with the rules that answer it, if some of its looks are at its description.
+
+    Of a column attached later it has none, though the share of its group may be described.
+    """
     if ground is None or all(each.bits is None for each in looks):
+        return None
+    if not reads_as_written(text, ground):
         return None
     return described_answer(ground.prior.read(text), ground)
 

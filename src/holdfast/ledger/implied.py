@@ -37,6 +37,7 @@ from holdfast.ledger.subjects import (
     condition_subject,
     further_condition,
     group_subject,
+    is_defined,
     is_everything,
     junction_of,
     mean_of,
@@ -304,6 +305,8 @@ class Implications:
         form = self._with_rule(question.text) if self._has_other_truths else None
         if form is not None and truth_of(form.rule) is not None:
             return None  # of these rows: what is known of the population is about something else
+        if not is_defined(question):
+            return _meet(map(_says, self._looks(question, released)))
         sources = [self._part(question, released)]
         if isinstance(question, Total):
             sources.append(_linear(self._part(question.mean, released), question.population))
@@ -453,12 +456,14 @@ class Implications:
         return Implied(whole_implied(boxes), tuple(looks), tuple(looks))
 
     def _question_of(self, text: str) -> Bound | None:
-        """What the text of a look asks for; None where nobody can say."""
+        """What the text of a look asks for; None where nothing follows from it, or nobody knows."""
         if text not in self._read:
             try:
-                self._read[text] = statistic_of(asked_again(text, self.table()))
+                question = statistic_of(asked_again(text, self.table()))
             except HoldfastError:
                 self._read[text] = None
+            else:
+                self._read[text] = question if is_defined(question) else None
         return self._read[text]
 
     def _edges(self, around: Bound, released: ReleasedLooks) -> list[_Edge]:

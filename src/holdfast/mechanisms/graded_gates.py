@@ -66,7 +66,7 @@ class GradedGates(Claims):
             "log_levels": [level if level > -math.inf else None for level in levels],
             "adjusted": [_failure_of(terms, grade) for grade in GRADES],
             "before": self._before(terms, account),
-            "described": _described(terms) if account.described else 0.0,
+            "described": _described(terms, account),
         }
         dearest = max(grade_log_charge(weight, GRADE_SHARES[place]) for place in occurring)
         return [
@@ -157,8 +157,13 @@ def _failure_of(terms: Terms, grade: float) -> float:
     return round_up(grade * math.exp(terms.log_beta - terms.pots.log_weight), 4)
 
 
-def _described(terms: Terms) -> float:
-    """The failure probability of described answers."""
+def _described(terms: Terms, account: Account) -> float:
+    """The failure probability of described answers, once there is one.
+
+    Scores of a search are answered as these are, and have a share of the ledger's own part.
+    """
+    if not (account.described and terms.describes):
+        return 0.0
     return round_up(math.exp(terms.log_beta_described), 4)
 
 

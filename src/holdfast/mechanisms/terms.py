@@ -41,7 +41,7 @@ from holdfast.theory.base.gamma import gamma_from_text, gamma_text
 from holdfast.theory.base.safeside import round_down, round_up
 from holdfast.theory.leakage.claim_levels import lookup_log_weight
 from holdfast.theory.leakage.nats import LeakageAccount, fixed_share, open_ended_share
-from holdfast.wording import percent, sure
+from holdfast.wording import at_most, percent, sure
 
 __all__ = [
     "RULES",
@@ -222,7 +222,7 @@ class Terms:
         """The promised half-width, in words."""
         if self.tolerance is None:
             return "no half-width is promised"
-        return f"+-{100 * self.tolerance:.4g} % of each column's range"
+        return f"+-{at_most(100 * self.tolerance)} % of each column's range"
 
     @property
     def parted(self) -> str:

@@ -28,6 +28,7 @@ from holdfast.question import build
 from holdfast.question.bounds import Range, elementary_error, range_of, unbounded_columns
 from holdfast.question.expression import (
     Column,
+    ColumnType,
     Constant,
     Expression,
     Op,
@@ -52,6 +53,7 @@ __all__ = [
     "is_decided_by_values",
     "known",
     "may_be_missing",
+    "may_be_undefined",
     "row_value",
 ]
 
@@ -90,6 +92,34 @@ def _may_fail(node: Operation) -> bool:
         return False
     divisor = range_of(node.args[1])
     return divisor.low <= 0 <= divisor.high
+
+
+@bottom_up
+def may_be_undefined(expression: Expression) -> bool:
+    """Whether infinities may leave a row without a value that is not missing: inf - inf, 0 * inf.
+
+    Such a row is not left out: neither a condition nor its opposite holds in it.
+    """
+    if not isinstance(expression, Operation):
+        return False
+    if expression.op in _ARITHMETIC:
+        infinite = [_may_be_infinite(each) for each in expression.args]
+        zero = any(range_of(each).low <= 0 <= range_of(each).high for each in expression.args)
+        if all(infinite) or (any(infinite) and zero and expression.op is Op.MULTIPLY):
+            return True
+    return any(map(may_be_undefined, expression.args))
+
+
+@bottom_up
+def _may_be_infinite(expression: Expression) -> bool:
+    if isinstance(expression, Column):
+        return expression.type is ColumnType.FLOAT
+    if not isinstance(expression, Operation) or range_of(expression).finite:
+        return False
+    return any(map(_may_be_infinite, expression.args))
+
+
+_ARITHMETIC = (Op.ADD, Op.SUBTRACT, Op.MULTIPLY, Op.DIVIDE)
 
 
 @bottom_up

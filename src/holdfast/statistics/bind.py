@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from holdfast import require
+from holdfast.data.design import ANY_GROUP
 from holdfast.did_you_mean import STATISTICS_ELSEWHERE, did_you_mean
 from holdfast.errors import HoldfastError, InvalidArgument, InvalidQuestion, NotDescribed
 from holdfast.question.columns import Schema
@@ -356,7 +357,11 @@ _REWRITTEN = ("clip(", "coalesce(")  # all of the above have one of them
 
 
 def short_name(text: str, schema: Schema) -> str:
-    """A question as people write it; its canonical text where nothing was rewritten."""
+    """A question as people write it; its canonical text where that is not the same question.
+
+    A range is applied to columns where they are averaged, and not in conditions: there
+    `clip(delay, -60, 180)` is no `delay`.
+    """
     if not any(each in text for each in _REWRITTEN):
         return text
 
@@ -378,7 +383,15 @@ def short_name(text: str, schema: Schema) -> str:
     named = _CLIP.sub(column, _QUANTILE.sub(quantile, text))
     for stored, written in _STORED.items():
         named = stored.sub(written, named)
-    return named
+    return named if named == text or _is_read_as(named, text, schema) else text
+
+
+def _is_read_as(written: str, text: str, schema: Schema) -> bool:
+    """Whether what is written is the question that a ledger stores by a text."""
+    try:
+        return bind(written, Table(schema, ANY_GROUP)).text == text
+    except HoldfastError:
+        return False
 
 
 # What the texts of a ledger say, without the functions of Python that some of them name.
