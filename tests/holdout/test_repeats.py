@@ -66,7 +66,7 @@ def test_a_verdict_of_its_text_is_told_again_as_it_was(question: str, tmp_path: 
 def test_a_check_of_which_the_ledger_can_say_nothing_is_answered_by_its_text(
     tmp_path: Path,
 ) -> None:
-    question = "difference(avg(x) where late and unit > 3, avg(unit) where not late)"
+    question = "difference(avg(x) where late and unit = 3, avg(unit) where not late)"
     declared: dict[str, Any] = {"tolerance": 0.3, "questions": 5, "schema": RANGES}
     with opened(tmp_path, table(200), described="exact", **declared) as holdout:
         answer = holdout.check(question, guess=10.0)

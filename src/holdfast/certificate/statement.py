@@ -15,7 +15,7 @@ from holdfast.ledger.entries import Recorded
 from holdfast.ledger.transcript import Transcript, is_keyless
 from holdfast.ledger.view import view_of
 from holdfast.mechanisms.catalogue import kind_of
-from holdfast.mechanisms.claims import by_sign_test
+from holdfast.mechanisms.claims import by_sign_test, is_by_rule
 from holdfast.mechanisms.terms import profile_of
 from holdfast.statistics.bind import asked_again, recorded_statistic
 from holdfast.statistics.claimed import ClaimedQuestion
@@ -93,7 +93,7 @@ def _of_look(look: Recorded, transcript: Transcript) -> Iterator[str]:
     else:
         promised = kind_of(transcript.opening.mechanism["name"]).theorem
         yield from () if promised is None else (promised,)
-    whole = whole_of_looks(transcript, look.question, [look])
+    whole = whole_of_looks(transcript, look.request, [look]) if is_by_rule(look.profile) else None
     if isinstance(whole, ClaimedQuestion):
         yield from whole.reads.rule.theorems
         return

@@ -299,7 +299,7 @@ def _followed_again(
         return rebuilt(request, question, looks, transcript.terms, once=once, described=described)
 
     by_rules = described if request.verb == "ask" else None
-    question = by_rules or whole_of_looks(transcript, request.question, looks)
+    question = by_rules or whole_of_looks(transcript, request, looks)
     found = followed(question) if looks else Followed(None, (), ())  # of what is implied
     if looks and found.joined is None and by_rules is not None:
         with suppress(HoldfastError):  # it can only be described

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from holdfast.errors import InvalidQuestion
-from holdfast.ledger.entries import Recorded
+from holdfast.ledger.entries import Recorded, Request
 from holdfast.ledger.transcript import Transcript
 from holdfast.mechanisms.claims import CHECKS, GATES, claimed_by_rule, is_by_rule
 from holdfast.mechanisms.mechanism import Offer
@@ -45,9 +45,13 @@ def claimed_again(transcript: Transcript, offer: Offer) -> ClaimedQuestion | Non
     return question
 
 
-def whole_of_looks(transcript: Transcript, text: str, looks: Sequence[Recorded]) -> Bound:
-    """The question of a line as it was put: as a whole, if its first look claims it so."""
-    question = asked_again(text, transcript.table)
-    if not looks or looks[0].question != text or not is_by_rule(looks[0].profile):
+def whole_of_looks(transcript: Transcript, request: Request, looks: Sequence[Recorded]) -> Bound:
+    """The question of a line as it was put: as a whole, if its first look is at all of it.
+
+    One side that its description settles was claimed of nothing else.
+    """
+    question = asked_again(request.question, transcript.table)
+    if request.verb == "ask" or not looks or looks[0].question != request.question:
         return question
-    return _by_rule(transcript, question) or question
+    by_text = request.side is not None and looks[0].bits is not None
+    return question if by_text else _by_rule(transcript, question) or question
