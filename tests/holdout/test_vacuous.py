@@ -210,3 +210,18 @@ def test_a_claim_may_be_far_narrower_than_the_declared_half_width(tmp_path: Path
         assert answer.interval.high < 180
         with pytest.raises(ToleranceTooLoose):
             holdout.check("avg(x + 1) where x > 20", guess=52)
+
+
+def test_a_check_is_answered_by_its_text_whatever_a_guesser_thinks_of_a_part(
+    tmp_path: Path,
+) -> None:
+    """The share of the group is guessed wrongly, and so little is known that the rest is silent."""
+    group = [place % 5 == 0 for place in range(2_000)]
+    frame = pl.DataFrame({"x": [0.3 + 0.4 * (place % 2) for place in range(2_000)], "g": group})
+    declared = {"tolerance": 0.1, "questions": 60, "described": "exact", "schema": {"x": (0, 1)}}
+    with opened(tmp_path, frame, guesser="multiplicative weights", **declared) as holdout:
+        answer = holdout.check("avg(x) where g", guess=0.5)
+        assert [part.status for part in answer.parts] == ["not confirmed", "answered"]
+        assert answer.status == "confirmed"
+        assert 0.5 in answer.interval
+        assert holdout.check("avg(x) where g", guess=0.5).cost == 0.0
