@@ -341,7 +341,7 @@ def test_quantiles_of_a_group_are_audited(tmp_path: Path, resumed: bool) -> None
     """A group of any condition, of whose quantiles only a description tells."""
     rng = np.random.default_rng(1)
     frame = pl.DataFrame({"x": rng.random(ROWS), "late": rng.random(ROWS) < 0.4})
-    declared = {"described": "exact", "schema": {"x": (0, 1)}}
+    declared: dict[str, Any] = {"described": "exact", "schema": {"x": (0, 1)}}
     asked = ["avg(late)", "median(x) where late", "quantile(x, 0.9) where late"]
     for texts in [[text] for text in asked] if resumed else [asked]:
         with opened(tmp_path, frame, **declared) as holdout:

@@ -218,7 +218,12 @@ def test_a_check_is_answered_by_its_text_whatever_a_guesser_thinks_of_a_part(
     """The share of the group is guessed wrongly, and so little is known that the rest is silent."""
     group = [place % 5 == 0 for place in range(2_000)]
     frame = pl.DataFrame({"x": [0.3 + 0.4 * (place % 2) for place in range(2_000)], "g": group})
-    declared = {"tolerance": 0.1, "questions": 60, "described": "exact", "schema": {"x": (0, 1)}}
+    declared: dict[str, Any] = {
+        "tolerance": 0.1,
+        "questions": 60,
+        "described": "exact",
+        "schema": {"x": (0, 1)},
+    }
     with opened(tmp_path, frame, guesser="multiplicative weights", **declared) as holdout:
         answer = holdout.check("avg(x) where g", guess=0.5)
         assert [part.status for part in answer.parts] == ["not confirmed", "answered"]
