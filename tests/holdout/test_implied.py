@@ -336,6 +336,24 @@ def test_missing_rows_imply_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         assert 0.0 not in wrong.interval  # the twin implies what is false
 
 
+@pytest.mark.parametrize("resumed", [False, True])
+def test_quantiles_of_a_group_are_audited(tmp_path: Path, resumed: bool) -> None:
+    """A group of any condition, of whose quantiles only a description tells."""
+    rng = np.random.default_rng(1)
+    frame = pl.DataFrame({"x": rng.random(ROWS), "late": rng.random(ROWS) < 0.4})
+    declared: dict[str, Any] = {"described": "exact", "schema": {"x": (0, 1)}}
+    asked = ["avg(late)", "median(x) where late", "quantile(x, 0.9) where late"]
+    for texts in [[text] for text in asked] if resumed else [asked]:
+        with opened(tmp_path, frame, **declared) as holdout:
+            for text in texts:
+                holdout.ask(text)
+            last = desk_of(holdout).implied(bind("avg(x > 0.2) where late", desk_of(holdout).table))
+    assert last is not None
+    assert last.interval is not None
+    assert last.interval.low >= 0.5  # as the median is above 0.2
+    assert is_sound(tmp_path)
+
+
 def infinite() -> pl.DataFrame:
     """Two numbers that are infinite in the same 400 rows of 1,000, and two that never are."""
     u = [math.inf] * 800 + [1.0] * 200

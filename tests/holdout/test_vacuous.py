@@ -6,6 +6,7 @@ import copy
 import json
 import math
 import pickle
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import holdfast
 from holdfast.errors import InvalidArgument, SaysNothing, ToleranceTooLoose
 from holdfast.holdout.answer import Answer
 from holdfast.holdout.holdout import Holdout
+from holdfast.mechanisms.terms import Terms
 from holdfast.statistics.bind import bind
 from holdfast.statistics.derived import Conditional, Estimate, batches, is_derived
 from holdfast.theory.base.intervals import Interval
@@ -206,3 +208,24 @@ def test_a_claim_may_be_far_narrower_than_the_declared_half_width(tmp_path: Path
         answer = holdout.check(group, guess=52, tolerance=0.02)
         assert answer.status == "confirmed"
         assert answer.half_width == pytest.approx(0.02 * 240)
+
+
+def test_a_check_is_answered_by_its_text_whatever_a_guesser_thinks_of_a_part(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where it is made part by part. The share of the group is guessed wrongly, and so little is known that the rest is silent."""
+    monkeypatch.setattr("holdfast.mechanisms.terms.Terms", partial(Terms, rules=4))
+    group = [place % 5 == 0 for place in range(2_000)]
+    frame = pl.DataFrame({"x": [0.3 + 0.4 * (place % 2) for place in range(2_000)], "g": group})
+    declared: dict[str, Any] = {
+        "tolerance": 0.1,
+        "questions": 60,
+        "described": "exact",
+        "schema": {"x": (0, 1)},
+    }
+    with opened(tmp_path, frame, guesser="multiplicative weights", **declared) as holdout:
+        answer = holdout.check("avg(x) where g", guess=0.5)
+        assert [part.status for part in answer.parts] == ["not confirmed", "answered"]
+        assert answer.status == "confirmed"
+        assert 0.5 in answer.interval
+        assert holdout.check("avg(x) where g", guess=0.5).cost == 0.0

@@ -236,7 +236,8 @@ class _Call:
         self.progress[place].same_claim = told
         if told is not None:
             return []
-        if not self.silent(place):
+        described = any(is_described(part.statistic) for part in due)  # its text says something
+        if described or not self.silent(place):
             return None
         free = [part for part in due if part.guess is None and self._is_known(part)]
         return free if free or self.progress[place].results else None

@@ -24,6 +24,7 @@ from itertools import combinations
 from operator import is_
 from typing import Protocol, TypeAlias
 
+from holdfast.data.design import ANY_GROUP
 from holdfast.data.sampling import Independent
 from holdfast.errors import HoldfastError
 from holdfast.ledger.composites import Followed, restated
@@ -458,13 +459,17 @@ class Implications:
     def _question_of(self, text: str) -> Bound | None:
         """What the text of a look asks for; None where nothing follows from it, or nobody knows."""
         if text not in self._read:
-            try:
-                question = statistic_of(asked_again(text, self.table()))
-            except HoldfastError:
-                self._read[text] = None
-            else:
-                self._read[text] = question if is_defined(question) else None
+            question = self._bound_again(text)
+            self._read[text] = None if question is None or not is_defined(question) else question
         return self._read[text]
+
+    def _bound_again(self, text: str) -> Bound | None:
+        table = self.table()
+        # To be described, a group may be of any condition, and a quantile's is by that alone.
+        for each in (table, replace(table, design=ANY_GROUP)):
+            with suppress(HoldfastError):
+                return statistic_of(asked_again(text, each))
+        return None
 
     def _edges(self, around: Bound, released: ReleasedLooks) -> list[_Edge]:
         """The released differences of means of all rows, by the texts of their values.
