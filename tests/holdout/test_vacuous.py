@@ -213,7 +213,10 @@ def test_a_claim_may_be_far_narrower_than_the_declared_half_width(tmp_path: Path
 def test_a_check_is_answered_by_its_text_whatever_a_guesser_thinks_of_a_part(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where it is made part by part. The share of the group is guessed wrongly, and so little is known that the rest is silent."""
+    """The share of the group is guessed wrongly, and so little is known that the rest is silent.
+
+    In a ledger that claims part by part.
+    """
     monkeypatch.setattr("holdfast.mechanisms.terms.Terms", partial(Terms, rules=4))
     group = [place % 5 == 0 for place in range(2_000)]
     frame = pl.DataFrame({"x": [0.3 + 0.4 * (place % 2) for place in range(2_000)], "g": group})
