@@ -18,6 +18,7 @@ from holdfast.papers.theorems.median_parameters import (
     volume_mistakes,
 )
 from holdfast.papers.theorems.tv_generalisation import subsample_size, subsample_size_printed
+from holdfast.papers.theorems.variance_line import VarianceLine, variance_line
 from holdfast.theory.base.concentration import (
     Bernstein,
     BinomialMean,
@@ -68,9 +69,10 @@ from holdfast.theory.transfer.differential_privacy import (
     private_laplace_rows,
 )
 from holdfast.theory.transfer.gaussian_noise import gaussian_questions, gaussian_rows
-from holdfast.theory.transfer.variance import VarianceLine, variance_line
-from holdfast.theory.typical.composition import log_geometric_sum
-from holdfast.theory.typical.sharp_composition import optimal_composition_log_delta
+from holdfast.theory.typical.sharp_composition import (
+    log_geometric_sum,
+    optimal_composition_log_delta,
+)
 from tests.theory.roundings import LARGE, ROOT, Case, Site
 from tests.theory.rows import Golden, numbers
 from tests.theory.tables import GOLDEN

@@ -28,14 +28,14 @@ from holdfast.papers.theorems.accuracy import (
     AccuracyNoise,
     accuracy_log_failure,
 )
-from holdfast.question.row import GRID_ERROR
-from holdfast.theory.base.safeside import round_up
-from holdfast.theory.leakage.equal_width import (
+from holdfast.papers.theorems.other_accounts import (
     gaussian_leakage_fits,
     gaussian_leakage_half_width,
     laplace_fits,
     laplace_half_width,
 )
+from holdfast.question.row import GRID_ERROR
+from holdfast.theory.base.safeside import round_up
 from holdfast.theory.notions.composing import GDP
 from holdfast.theory.planning import Method, on_account
 from holdfast.theory.transfer.differential_privacy import gdp_at_delta

@@ -21,7 +21,7 @@ from holdfast.papers.theorems.baselines import (
     sample_splitting_binomial_half_width,
     sample_splitting_half_width,
 )
-from holdfast.theory.base.intervals import empirical_bernstein_radius
+from holdfast.papers.theorems.published import empirical_bernstein_radius
 
 __all__ = [
     "ByContent",

@@ -19,9 +19,9 @@ import math
 
 from holdfast import require
 from holdfast.errors import ToleranceTooTight
+from holdfast.papers.theorems.notions import gaussian_scale_for_tv
 from holdfast.theory.base.safeside import round_down, round_up
 from holdfast.theory.base.theorem import SourceNote, theorem
-from holdfast.theory.notions.distances import gaussian_scale_for_tv
 from holdfast.theory.typical.notion import log_probability_or_zero
 
 __all__ = [
