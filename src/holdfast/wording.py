@@ -5,20 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-__all__ = [
-    "adjusted_text",
-    "among_rows",
-    "folded",
-    "missing_rows",
-    "nth_candidate",
-    "percent",
-    "plural",
-    "points",
-    "status_text",
-    "sure",
-    "upwards",
-]
-
 
 def adjusted_text(adjusted: float) -> str:
     """adjusted at most 0.001: three digits, rounded up but for the last bits of its floats."""

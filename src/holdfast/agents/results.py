@@ -14,21 +14,6 @@ from holdfast.service.data_set import Reply
 from holdfast.service.replies import AnswerFields, BudgetReply
 from holdfast.statistics.registry import STATISTICS
 
-__all__ = [
-    "ROWS_OF_A_PAGE",
-    "AnswerTold",
-    "AnswersTold",
-    "BudgetTold",
-    "ColumnTold",
-    "DescriptionTold",
-    "HistoryTold",
-    "LineTold",
-    "PlanTold",
-    "answers_told",
-    "described_to_agents",
-    "history_told",
-]
-
 ROWS_OF_A_PAGE = 50  # of a table that an agent is told at once
 _Part = str | int | float | bool | None
 

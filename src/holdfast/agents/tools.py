@@ -56,13 +56,6 @@ from holdfast.service.problems import Problem, problem_of, rejection
 from holdfast.service.replies import CostReply
 from holdfast.service.wire import wire_type
 
-__all__ = [
-    "Agent",
-    "Askable",
-    "Callers",
-    "tools_for",
-]
-
 _T = TypeVar("_T")
 
 

@@ -33,20 +33,6 @@ if TYPE_CHECKING:
     from holdfast.ledger.backend import LedgerHome
     from holdfast.service.client import ServedHoldout
 
-__all__ = [
-    "AUDIT_FAILED",
-    "audit",
-    "budget",
-    "certificate",
-    "chart",
-    "countersign",
-    "key",
-    "ledger",
-    "list_ledgers",
-    "stability",
-]
-
-
 AUDIT_FAILED = 4
 _COPYING = ("backup", "move", "restore", "upgrade")
 _HOW_TO_COPY = (

@@ -27,14 +27,6 @@ if TYPE_CHECKING:
 
     from holdfast.service.tokens import Token, TokenStore
 
-__all__ = [
-    "mcp",
-    "publish",
-    "retire",
-    "serve",
-    "tokens",
-]
-
 _FOLDER = "served"
 _Folder = Annotated[
     str, typer.Option(metavar="FOLDER", help="The folder of the service, made if it is not there.")

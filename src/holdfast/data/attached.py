@@ -38,27 +38,6 @@ from holdfast.wording import plural
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = [
-    "VALUE_TYPES",
-    "Brought",
-    "ColumnValues",
-    "Computed",
-    "Fields",
-    "ScoreBounds",
-    "brought",
-    "column_values",
-    "computed",
-    "computed_values",
-    "declared_bounds",
-    "declared_digest",
-    "from_python",
-    "scores_in",
-    "share_differing",
-    "type_within",
-    "typed",
-]
-
-
 # Values from outside as one of the four types that a column may arrive with.
 #
 # Boolean, 64-bit integer, double or text, as questions know them. None, NULL and NaN are one

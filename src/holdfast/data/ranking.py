@@ -20,17 +20,6 @@ from holdfast.question.expression import Expression, column_names
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = [
-    "RankedPairs",
-    "ScoreCounts",
-    "ShuffledClasses",
-    "merged_scores",
-    "paired_numbers",
-    "ranked_pairs",
-    "shuffled_classes",
-]
-
-
 # Scores of two classes in ascending order, however many: sorted on disk where memory is short.
 #
 # Batches are collected until there are many, sorted, and written to a file: a run. Then all runs

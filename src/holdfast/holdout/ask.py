@@ -45,21 +45,6 @@ from holdfast.statistics.player import is_whole
 from holdfast.statistics.statistic import Statistic, is_single, is_unbounded
 from holdfast.theory.base.intervals import Interval
 
-__all__ = [
-    "CallTerms",
-    "Ready",
-    "Waiting",
-    "answered_alone",
-    "answered_together",
-    "answers_to",
-    "better_of",
-    "is_silent",
-    "require_telling",
-    "several",
-    "text_of_check",
-    "told_before",
-]
-
 _TERMS = ("why", "asked_by", "request_key", "tolerance", "half_width")
 
 

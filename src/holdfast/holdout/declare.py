@@ -48,16 +48,6 @@ from holdfast.statistics.description import Prior
 from holdfast.theory.leakage.claim_levels import log_left
 from holdfast.wording import plural
 
-__all__ = [
-    "ADDED_LATER",
-    "DeclareCost",
-    "Learnt",
-    "cost_of_declaring",
-    "declare_more",
-    "proposed_family",
-    "schema_learnt_from",
-]
-
 _FAMILY = ("outcomes", "segments", "planned")
 _CHEAPER = (*_FAMILY, "favourites", "weights")  # what changes nothing but lengths
 ADDED_LATER = ("bounds", "values", *_CHEAPER)

@@ -18,8 +18,6 @@ from holdfast.ledger.transcript import Transcript
 from holdfast.statistics.bind import short_name
 from holdfast.statistics.entry import Bound
 
-__all__ = ["left_after", "retold"]
-
 
 def left_after(desk: Desk, keys: Sequence[str]) -> dict[str | None, Budget]:
     """What was left when the calls with these keys had been told; under None, what is left now."""

@@ -59,9 +59,6 @@ from holdfast.question.expression import ColumnType
 from holdfast.statistics.description import Prior
 from holdfast.wording import plural
 
-__all__ = ["by_path", "open", "opened_again", "reopening"]
-
-
 # How a holdout is opened again: in another process, from the same files.
 
 

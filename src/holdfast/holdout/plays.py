@@ -43,17 +43,6 @@ from holdfast.theory.base.implied import open_sides
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.safeside import float_above, float_below
 
-__all__ = [
-    "answered",
-    "by_key",
-    "implied_claim",
-    "plays_to_run",
-    "training_rows_to_forecast",
-    "values_to_declare",
-    "values_to_fill_in",
-    "wish_of",
-]
-
 
 def wish_of(desk: Desk, statistic: Statistic, guess: Guess, tolerance: float | None) -> Wish:
     """As it is put to the desk, but for a guess that matters to no cost."""

@@ -56,17 +56,6 @@ from holdfast.statistics.mean import Mean
 from holdfast.statistics.whole import TableFunction
 from holdfast.theory.length.levels import SEARCH_SHARE, coexistence_log_charge
 
-__all__ = [
-    "Declaring",
-    "Search",
-    "SearchCost",
-    "Tell",
-    "cost_of_search",
-    "opened_search",
-    "require_late",
-]
-
-
 # What opening a search takes, told before it is opened.
 
 

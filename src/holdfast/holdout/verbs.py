@@ -67,9 +67,6 @@ from holdfast.statistics.labelled import GroupsOf, Labelled
 from holdfast.statistics.player import Verb, one_sided_statistic
 from holdfast.wording import plural
 
-__all__ = ["Ask", "Boarding", "Check", "Gate", "Item", "Verbs", "answers_of", "table_of_answers"]
-
-
 # Asks, checks and gates given in one list: each is answered, or fails alone.
 #
 # Those that are alike share a batch: one scan, one leakage. If something in a batch is wrong or

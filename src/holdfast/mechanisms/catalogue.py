@@ -18,24 +18,6 @@ from holdfast.mechanisms.mechanism import Checker, Mechanism
 from holdfast.mechanisms.terms import Terms
 from holdfast.theory.planning import KnownRows, Method
 
-__all__ = [
-    "AUTO",
-    "CATALOGUE",
-    "CONTENDERS",
-    "Choice",
-    "MechanismKind",
-    "Planned",
-    "built",
-    "choose",
-    "chosen_options",
-    "claiming",
-    "kind_of",
-    "methods",
-    "no_options",
-    "short_half_width",
-]
-
-
 # A kind of mechanism: what the catalogue says of it, and how a value of it is made.
 
 

@@ -33,18 +33,6 @@ from holdfast.statistics.statistic import Statistic, measure
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.safeside import round_up
 
-__all__ = [
-    "EXACT",
-    "Exact",
-    "ExactValues",
-    "alphabet_log_charge",
-    "exact_grid",
-    "planned_without",
-    "unpromised_offer",
-    "unpromised_release",
-]
-
-
 # What all baselines without a promise have in common: the whole range as interval, and no share.
 #
 # They are still charged. Whatever a mechanism does, an answer whose law is, for every sample, at

@@ -56,9 +56,6 @@ from holdfast.theory.leakage.claim_levels import declared_surprise_prior
 from holdfast.theory.leakage.nats import confirmed_log_charge, surprise_log_charge
 from holdfast.theory.planning import MOST_QUESTIONS, MOST_ROWS, KnownRows, Method
 
-__all__ = ["GUESS_AND_CHECK", "CountedAnswers", "CountedChecks", "CountedTree"]
-
-
 _MEMORY = "guess and check"
 _REFUTED: Literal["not confirmed"] = "not confirmed"
 

@@ -24,49 +24,6 @@ from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.safeside import float_above, float_below
 from holdfast.theory.leakage.forecasts import DevResult, Forecast, likely_half_width
 
-__all__ = [
-    "CLOSE",
-    "CONFIRMED",
-    "ROUNDED_ENDS",
-    "Answered",
-    "Checker",
-    "Claim",
-    "ForecastGrounds",
-    "LikelyWidth",
-    "Mechanism",
-    "Offer",
-    "OwnUnit",
-    "Refuted",
-    "Release",
-    "Status",
-    "Symbol",
-    "TrainedMean",
-    "Uncounted",
-    "Walked",
-    "Wish",
-    "about",
-    "alike",
-    "answer",
-    "cell_of",
-    "charged",
-    "each_settled",
-    "in_own_unit",
-    "in_unit",
-    "in_unit_outwards",
-    "interval_between",
-    "interval_told",
-    "lies_in",
-    "open_ended",
-    "plain_interval",
-    "released",
-    "revealed",
-    "stated_range",
-    "value_of",
-    "value_told",
-    "walk",
-]
-
-
 # "no promise" is the status of what baselines show; its interval is the whole range.
 Status = Literal[
     "answered",

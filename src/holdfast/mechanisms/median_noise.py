@@ -49,8 +49,6 @@ from holdfast.theory.transfer.median_width import (
     median_noise_rows,
 )
 
-__all__ = ["MEDIAN_NOISE", "Median", "TheoremM"]
-
 _NAME = "median noise"
 _ALL_ORDERS = (2, 3, 4, 5, 6, 7)
 _MOST_QUESTIONS = 10**9

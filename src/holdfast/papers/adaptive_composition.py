@@ -39,23 +39,6 @@ from holdfast.theory.typical.sharp_composition import optimal_composition_log_de
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = [
-    "AdaptiveComposition",
-    "Adversary",
-    "CompositionCertificate",
-    "Interaction",
-    "LearnerStep",
-    "NoisyStep",
-    "Notion",
-    "Step",
-    "dp_step",
-    "gaussian_step",
-    "laplace_step",
-    "learner_step",
-    "tv_step",
-]
-
-
 # What one step, or all of them, keep to.
 Notion = TypicalStability | PureDP | ApproxDP | ZCDP | GDP | TV
 _NOTHING: Mapping[type, Notion] = {

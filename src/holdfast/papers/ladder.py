@@ -58,8 +58,6 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-__all__ = ["LADDER", "PARAMETER_FREE_LADDER", "FromText", "Ladder", "Recall"]
-
 _MEMORY = "ladder"
 _DEFAULTS = {"better": "lower", "bounds": (0.0, 1.0)}
 

@@ -41,17 +41,6 @@ from holdfast.theory.base import special
 from holdfast.theory.base.bets import Array
 from holdfast.theory.base.intervals import Interval
 
-__all__ = [
-    "MOST_HISTOGRAMS",
-    "MOST_SAMPLED_CELLS",
-    "DistributionSpace",
-    "MedianMechanism",
-    "VersionSpace",
-    "all_distributions",
-    "weighted_median",
-]
-
-
 # A version space of all distributions on a domain, sampled: the Median mechanism for more cells.
 #
 # The distributions that agree with the answers are a convex set: those of the simplex whose

@@ -56,21 +56,6 @@ from holdfast.theory.typical.sharp_composition import log_geometric_sum
 if TYPE_CHECKING:
     import altair
 
-__all__ = [
-    "Certificate",
-    "Growth",
-    "Joint",
-    "Neighbours",
-    "NoiseNeeded",
-    "Stability",
-    "least_leakage",
-    "neighbours_of",
-    "noise_needed",
-    "one_batch",
-    "stability_of",
-]
-
-
 # What replacing one row does to all answers so far: total variation, differential privacy, L15.
 #
 # Typical stability compares two samples; these notions compare two that differ in one row, and

@@ -50,8 +50,6 @@ from holdfast.statistics.statistic import Statistic, measure
 from holdfast.theory.base.safeside import round_up
 from holdfast.theory.leakage.release import RESOLUTION
 
-__all__ = ["THRESHOLDOUT", "Thresholdout"]
-
 _MEMORY = "thresholdout"
 _DEFAULTS = {"threshold": 0.04, "noise": 0.01, "budget": None}
 

@@ -41,8 +41,6 @@ from holdfast.theory.planning import Method, on_account
 from holdfast.theory.transfer.differential_privacy import gdp_at_delta
 from holdfast.wording import plural, upwards
 
-__all__ = ["TYPICAL_GAUSSIAN", "TYPICAL_LAPLACE"]
-
 _TOLERANCE = 0.05
 _LOG_TAU = math.log(1e-6)  # at which the distance of Gaussian answers is told as (eta, tau)
 _THEOREM = "6.1"

@@ -29,8 +29,6 @@ from holdfast.question.declaring import (
 from holdfast.question.expression import Column, ColumnType, ValueKind, string
 from holdfast.wording import plural
 
-__all__ = ["FROM_TRAINING", "Schema", "no_column"]
-
 FROM_TRAINING = " (learnt from training rows)"
 _SHOWN = 5  # values of a column in a listing
 

@@ -67,26 +67,6 @@ from holdfast.errors import InvalidArgument
 from holdfast.question.bounds import Range
 from holdfast.question.expression import ColumnType, ValueKind, numeral
 
-__all__ = [
-    "LISTS",
-    "SECTIONS",
-    "Categories",
-    "ColumnFacts",
-    "Scale",
-    "bounds_pair",
-    "declared_types",
-    "listed",
-    "read_declarations",
-    "read_list",
-    "read_scale",
-    "read_sections",
-    "require_values_fit",
-    "shortened",
-    "sub_exponential",
-    "sub_gaussian",
-    "value_text",
-]
-
 # How concentrated a value is, where no range is known: the scale of its deviations, declared.
 #
 # `sub_gaussian(sigma)`: E exp(t (x - E x)) <= exp(t^2 sigma^2 / 2) for every t. `sub_exponential

@@ -42,17 +42,6 @@ from holdfast.question.safe_text import (
     text_shape,
 )
 
-__all__ = [
-    "MAX_PATTERN",
-    "CallText",
-    "column_value",
-    "parse_row",
-    "read_call",
-    "reads_alike",
-    "require_likely",
-]
-
-
 MAX_PATTERN = 200  # characters of a LIKE pattern
 _MOST_LISTED = 8  # values of a column, in a sentence
 

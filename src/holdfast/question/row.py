@@ -41,20 +41,6 @@ from holdfast.question.expression import (
     text_of,
 )
 
-__all__ = [
-    "GRID",
-    "GRID_ERROR",
-    "BatchFunction",
-    "Lattice",
-    "RowValue",
-    "check_width",
-    "condition_row",
-    "is_decided_by_values",
-    "known",
-    "may_be_missing",
-    "row_value",
-]
-
 # Where the value of a row expression is known: missing values are left out of every statistic.
 #
 # Three-valued logic decides: a comparison is unknown where one of its sides is, and AND and OR

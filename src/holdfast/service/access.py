@@ -43,23 +43,6 @@ from holdfast.service.tokens import FREE, CountedCall, Price, Token, TokenRole
 from holdfast.statistics.bind import TABLES
 from holdfast.wording import plural
 
-__all__ = [
-    "PLAIN_DEPENDENCIES",
-    "AsAnyone",
-    "AsCustodian",
-    "Asker",
-    "CallKey",
-    "Caller",
-    "Dataset",
-    "Serving",
-    "Veil",
-    "client_of",
-    "is_secure",
-    "service_of",
-    "veil_for",
-]
-
-
 # Somebody who asks a data set: under their own name and keys, inside the cap of their token.
 
 

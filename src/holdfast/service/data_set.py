@@ -47,23 +47,6 @@ from holdfast.service.tokens import Token, TokenStore
 from holdfast.statistics.bind import Question, question_of
 from holdfast.statistics.entry import Better, TableCall
 
-__all__ = [
-    "BODIES",
-    "FAULTS_OF_CALLS",
-    "PICTURES",
-    "REPORTS",
-    "TOKENS",
-    "Asking",
-    "AskingVerb",
-    "DatasetKind",
-    "Reply",
-    "Served",
-    "Service",
-    "Withdrawn",
-    "dataset_kind",
-    "run_in",
-]
-
 _T = TypeVar("_T")
 
 # Pools of threads, one for each purpose. Who holds a thread of one purpose never waits for a thread

@@ -29,8 +29,6 @@ from holdfast.service.logs import LOG_FORMATS, LOG_LEVELS, LogFormat, LogLevel
 if TYPE_CHECKING:
     from holdfast.certificate.signing import SigningKey
 
-__all__ = ["NAME_RULE", "Folder", "Settings", "require_name"]
-
 NAME_RULE = (
     "1 to 100 letters, digits, dots, dashes and underscores, beginning with a letter or digit"
 )

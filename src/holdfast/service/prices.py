@@ -23,8 +23,6 @@ from holdfast.theory.base.safeside import round_up
 from holdfast.theory.leakage.nats import LeakageAccount
 from holdfast.wording import plural
 
-__all__ = ["CostNotAccepted", "Pool", "price_of", "require_accepted", "settled_price"]
-
 # Claims that were decided took no look of those that were declared.
 _DECIDED = ("confirmed", "not confirmed", "shown", "not shown")
 

@@ -29,20 +29,6 @@ from holdfast.errors import InvalidArgument
 from holdfast.ledger.chain import keyed
 from holdfast.ledger.sqlite import plainly
 
-__all__ = [
-    "FREE",
-    "ROLES",
-    "Charged",
-    "CountedCall",
-    "Granted",
-    "Price",
-    "Token",
-    "TokenRole",
-    "TokenStore",
-    "expiry_of",
-    "said_digest",
-]
-
 TokenRole: TypeAlias = Literal["custodian", "analyst", "viewer"]
 ROLES: tuple[TokenRole, ...] = get_args(TokenRole)
 # Whether a call was counted now or before; or not, since that would be over the cap.

@@ -24,16 +24,6 @@ from holdfast.sklearn.matrix import CONTENT, labelled_rows
 from holdfast.sklearn.reusable import ReusableHoldout
 from holdfast.sklearn.scoring import Scoring
 
-__all__ = [
-    "CROSS_VALIDATED",
-    "HoldoutObjective",
-    "ParameterPlaces",
-    "Tried",
-    "drawn",
-    "parameter_places",
-    "tells_winner",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class ParameterPlaces:

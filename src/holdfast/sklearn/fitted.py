@@ -22,15 +22,6 @@ from holdfast.question.functions import are_alike
 from holdfast.sklearn.matrix import LabelledRows, labelled_rows
 from holdfast.sklearn.scoring import Scoring
 
-__all__ = [
-    "CrossValidation",
-    "Fitted",
-    "fitted",
-    "pickled_digest",
-    "require_scorable",
-    "unscorable",
-]
-
 _LONGEST_REASON = 200
 
 

@@ -25,9 +25,6 @@ from holdfast.sklearn.reusable import ReusableHoldout
 if TYPE_CHECKING:
     from sklearn.utils import Tags  # type: ignore[import-untyped]
 
-__all__ = ["HoldoutSearchCV", "cross_validated_results", "searched_results"]
-
-
 # `cv_results_`: what was tried, by the names that scikit-learn gives, with what was promised.
 
 

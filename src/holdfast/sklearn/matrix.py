@@ -22,17 +22,6 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-__all__ = [
-    "CONTENT",
-    "DEVIATION",
-    "LABEL",
-    "ROW",
-    "LabelledRows",
-    "RowsByContent",
-    "label_texts",
-    "labelled_rows",
-]
-
 ROW = "row"
 LABEL = "label"
 CONTENT = "content"

@@ -56,23 +56,6 @@ from holdfast.statistics.mean_events import (
 )
 from holdfast.statistics.statistic import ConcentratedGroupMean, ConcentratedMean
 
-__all__ = [
-    "AVERAGES",
-    "MEANS",
-    "arms_of",
-    "count",
-    "difference",
-    "distribution",
-    "effect",
-    "has_range",
-    "histogram",
-    "mean",
-    "of_pairs",
-    "open_mean",
-    "proportion",
-    "sum",
-]
-
 MEANS = ("avg", "mean", "proportion")  # three words for one statistic
 
 

@@ -100,30 +100,6 @@ if TYPE_CHECKING:
 
     from holdfast.data.histogram import Histogram
 
-__all__ = [
-    "DESCRIBED_DIFFERENCES",
-    "DESCRIBED_MEANS",
-    "DESCRIBED_TOTALS",
-    "PRICES_OF_DIFFERENCES",
-    "PRICES_OF_MEANS",
-    "AlikeGroupMean",
-    "AlikeMean",
-    "GroupShare",
-    "Overlap",
-    "Share",
-    "alike_group_look",
-    "alike_look",
-    "group_share_look",
-    "numbers_price",
-    "overlap_counts",
-    "overlap_look",
-    "ranks_in_order",
-    "rows_among",
-    "share_look",
-    "values_price",
-]
-
-
 # Means of bounded values of alike rows: bets without an order of the rows, and in one.
 #
 # Of alike rows an order by the ledger's key is as good as any, so where rows are stored never

@@ -74,26 +74,6 @@ if TYPE_CHECKING:
 
     from holdfast.data.histogram import Histogram
 
-__all__ = [
-    "ContainedMean",
-    "Contrast",
-    "GroupMeanRule",
-    "MeanRule",
-    "PairedRule",
-    "ShareContrast",
-    "StepWindow",
-    "are_disjoint",
-    "contrast",
-    "contrast_look",
-    "group_mean_look",
-    "mean_look",
-    "of_groups",
-    "on_grid",
-    "paired_look",
-    "share_contrast_look",
-]
-
-
 _CELLS = 512  # of a value, in alpha
 
 

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["ROBUST", "CatoniEstimate", "catoni"]
-
 _FAR = 2.0**24  # standard deviations from 0, as far as it is read
 _LEVEL = 20.0  # -ln of the level at which it is narrowest: those of ledgers are about there
 _STEPS = 60  # of a bisection: far finer than the error that is counted

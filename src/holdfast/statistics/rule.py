@@ -31,28 +31,6 @@ if TYPE_CHECKING:
     from holdfast.statistics.description import Bits
     from holdfast.statistics.entry import Bound
 
-__all__ = [
-    "RECORDED_RULES",
-    "UNKNOWN",
-    "Evidence",
-    "Ground",
-    "GroupRows",
-    "GroupSizes",
-    "Lengths",
-    "Look",
-    "Rule",
-    "Symbols",
-    "Told",
-    "counts",
-    "group_of_rows",
-    "hoeffding_radius",
-    "known_group",
-    "own_rows",
-    "register_rule",
-    "within",
-]
-
-
 # What crosses the door: whole numbers, how many of them is known by the rule.
 Symbols = tuple[int, ...]
 UNKNOWN = Interval(0.0, 1.0)

@@ -40,19 +40,6 @@ from holdfast.statistics.entry import (
 from holdfast.statistics.statistic import Measured, measure, row_error
 from holdfast.theory.base.concentration import Concentration
 
-__all__ = [
-    "VECTOR",
-    "VECTORS",
-    "Coordinate",
-    "Norm",
-    "WholeVector",
-    "coordinate",
-    "coordinate_l1",
-    "coordinates",
-    "vector_mean",
-    "vector_text",
-]
-
 Norm = Literal["l1", "l2", "linf"]
 _NAMES: dict[Norm, str] = {"l1": "coordinate_l1", "l2": "coordinate"}
 VECTOR = "vector_mean"  # the name of a call for all coordinates

@@ -67,8 +67,6 @@ from holdfast.theory.length.levels import any_order_millibits
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["WHOLE", "Auc", "Kendall", "TableFunction", "auc", "kendall", "statistic"]
-
 _FAR = 2.0**28  # scales from 0, as far as a statistic without bounds is read
 _LOG_USUAL = math.log(0.05)
 

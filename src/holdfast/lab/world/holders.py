@@ -23,20 +23,6 @@ from holdfast.papers.theorems.baselines import (
 )
 from holdfast.papers.theorems.published import empirical_bernstein_radius
 
-__all__ = [
-    "ByContent",
-    "CapPerAccount",
-    "Holder",
-    "LeakyTime",
-    "LeakyWidth",
-    "Plain",
-    "Session",
-    "Shown",
-    "Splitting",
-    "as_if_fixed",
-    "as_if_independent",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Shown:

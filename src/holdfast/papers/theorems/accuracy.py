@@ -60,28 +60,6 @@ from holdfast.theory.typical.calibrated_noise import gaussian_scale
 from holdfast.theory.typical.notion import log_probability_or_zero
 from holdfast.theory.typical.sharp_composition import log_geometric_sum
 
-__all__ = [
-    "ACCURACY_CHAINS",
-    "NOISES",
-    "Accuracy",
-    "AccuracyForm",
-    "AccuracyNoise",
-    "GaussianAnswers",
-    "LaplaceAnswers",
-    "accuracy_half_width",
-    "accuracy_log_failure",
-    "direct_accuracy",
-    "direct_accuracy_log_failure",
-    "gaussian_accuracy_half_width",
-    "gaussian_direct_accuracy_log_failure",
-    "gaussian_leakage_accuracy_log_failure",
-    "gaussian_literal_accuracy_log_failure",
-    "leakage_accuracy",
-    "leakage_accuracy_log_failure",
-    "literal_accuracy",
-    "literal_accuracy_log_failure",
-]
-
 
 def accuracy_half_width(k: int, alpha: float, eta: float, log_beta2: float) -> float:
     """alpha + (alpha/eta) ln(k/beta2), rounded up: the same for all three ways."""

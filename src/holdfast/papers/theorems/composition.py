@@ -33,21 +33,6 @@ from holdfast.theory.typical.sharp_composition import (
     optimal_composition_log_delta,
 )
 
-__all__ = [
-    "Composed",
-    "approximate_composed_eta",
-    "approximate_composition",
-    "approximate_composition_bf1_printed",
-    "approximate_composition_printed",
-    "composed_eta",
-    "equal_marginal_conditioning",
-    "pure_composition",
-    "pure_composition_bf1_printed",
-    "pure_composition_printed",
-    "sharp_composition",
-    "sharp_composition_balanced",
-]
-
 _LARGEST_ETA = 500.0  # beyond it e^eta times k leaves the floats, and every statement is empty
 
 

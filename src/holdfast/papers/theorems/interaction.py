@@ -38,15 +38,6 @@ from holdfast.theory.typical.sharp_composition import (
     optimal_composition_log_delta,
 )
 
-__all__ = [
-    "Candidate",
-    "gaussian_candidates",
-    "gaussian_composition",
-    "least_gaussian_composition",
-    "least_printed_composition",
-    "least_sharp_composition",
-]
-
 Candidate = tuple[float, float, float]  # eta, ln tau, ln nu
 
 _PRECISION = 1e-6

@@ -22,25 +22,6 @@ from holdfast.theory.base.theorem import SourceNote, theorem
 from holdfast.theory.notions.arrows import up_unless_zero
 from holdfast.theory.notions.composing import GDP, TV, ZCDP, ApproxDP, PureDP
 
-__all__ = [
-    "advanced_composition_printed",
-    "approx_dp_to_tv",
-    "approx_dp_to_tv_printed",
-    "gaussian_scale_for_tv",
-    "gaussian_scale_for_zcdp",
-    "gaussian_tv_printed",
-    "laplace_log_tail",
-    "laplace_scale_for_dp",
-    "laplace_scale_for_tv",
-    "peak_tv",
-    "pure_dp_to_approx_dp",
-    "pure_dp_to_tv_printed",
-    "uniform_scale_for_tv",
-    "uniform_tv",
-    "zcdp_of_gaussians_to_gdp",
-    "zcdp_to_approx_dp",
-]
-
 
 @theorem(
     source="L15",

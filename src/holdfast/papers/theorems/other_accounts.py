@@ -22,26 +22,6 @@ from holdfast.theory.leakage.equal_width import (
 from holdfast.theory.leakage.nats import gaussian_noise_error
 from holdfast.theory.leakage.release import RESOLUTION
 
-__all__ = [
-    "check_fits",
-    "check_half_width",
-    "continuum_questions",
-    "discrete_uniform_log_charge",
-    "dp_log_charge",
-    "gaussian_leakage_fits",
-    "gaussian_leakage_half_width",
-    "gaussian_log_charge",
-    "laplace_fits",
-    "laplace_half_width",
-    "laplace_log_charge",
-    "laplace_noise_error",
-    "log_capacity",
-    "renyi_fits",
-    "renyi_half_width",
-    "typical_log_charge",
-    "uniform_log_charge",
-]
-
 _PANELS = 2_000
 # With unbounded noise of T = RESOLUTION cells in a scale: the cells are finer by one part in T e, e
 # the noise's error in scales (at least 0.67), and the radius spans up to two more of them, of which

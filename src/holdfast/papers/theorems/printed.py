@@ -19,19 +19,6 @@ from holdfast.theory.typical.notion import (
     probability_up,
 )
 
-__all__ = [
-    "generalisation_bf1_printed",
-    "generalisation_printed",
-    "near_independence_bf1_printed",
-    "near_independence_printed",
-    "non_adaptive_composition",
-    "non_adaptive_composition_printed",
-    "oracle_to_pair_printed",
-    "post_processing",
-    "sub_exponential_log_tail_printed",
-    "sub_gaussian_log_tail_printed",
-]
-
 
 @theorem(
     source="BF2",

@@ -40,18 +40,6 @@ from holdfast.theory.planning import (
     profile_scale,
 )
 
-__all__ = [
-    "bassily_2016_half_width",
-    "dwork_2015_half_width",
-    "empirical_bernstein_radius",
-    "jung_2020_half_width",
-    "ladder_best_score_half_width",
-    "published_methods",
-    "rogers_2020_check_log_level",
-    "rogers_2020_guess_and_check_half_width",
-    "russo_zou_half_width",
-]
-
 _LOG2 = math.log(2)
 _UNIT = SubGaussian(1.0)
 _STEPS = 45

@@ -22,18 +22,6 @@ from holdfast.theory.base.theorem import theorem
 from holdfast.theory.leakage.checks import best_rounding_width, log_nodes
 from holdfast.theory.leakage.claim_levels import log_gamma_error
 
-__all__ = [
-    "enumerative_log_weight",
-    "fixed_log_weight",
-    "global_rounding_width",
-    "kt_log_weight",
-    "kt_surprise_prior",
-    "kt_total_cost",
-    "log_rounding_nodes",
-    "mixture_log_weight",
-    "run_length_log_weight",
-]
-
 
 @theorem(
     source="L4",

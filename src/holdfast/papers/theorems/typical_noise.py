@@ -21,17 +21,6 @@ from holdfast.theory.leakage.nats import gaussian_noise_error
 from holdfast.theory.notions.arrows import log_gaussian_delta
 from holdfast.theory.typical.calibrated_noise import below_one, gaussian_scale
 
-__all__ = [
-    "gaussian_mechanism_error",
-    "gaussian_mechanism_error_printed",
-    "gaussian_scale_bf1_printed",
-    "gaussian_scale_printed",
-    "gaussian_scale_printed_eta_max",
-    "laplace_mechanism_error",
-    "laplace_scale",
-    "laplace_scale_set_form",
-]
-
 
 @theorem(
     source="BF2",

@@ -32,13 +32,6 @@ from holdfast.theory.transfer.median_width import (
     variance_between,
 )
 
-__all__ = [
-    "VarianceLine",
-    "declared_variance_shift",
-    "least_variance_intercept",
-    "variance_line",
-]
-
 
 @theorem(
     source="Holdfast",

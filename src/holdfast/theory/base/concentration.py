@@ -20,20 +20,6 @@ from holdfast.theory.base import special
 from holdfast.theory.base.safeside import round_up, smallest_true
 from holdfast.theory.base.theorem import SourceNote, theorem
 
-__all__ = [
-    "Bernstein",
-    "BinomialMean",
-    "BoundedDifferences",
-    "BoundedMean",
-    "Concentration",
-    "DeclaredTail",
-    "SubExponential",
-    "SubGaussian",
-    "TwoSampleU",
-    "sub_gaussian_log_tail",
-    "sub_gaussian_radius",
-]
-
 _LN2 = math.log(2.0)
 
 

@@ -32,28 +32,6 @@ from holdfast.theory.base.safeside import (
 )
 from holdfast.theory.base.theorem import theorem
 
-__all__ = [
-    "Interval",
-    "band_points",
-    "bentkus_upper",
-    "cdf_band_lower",
-    "clopper_pearson",
-    "clopper_pearson_upper",
-    "clopper_pearson_within",
-    "dkw_radius",
-    "independent_clopper_pearson",
-    "independent_clopper_pearson_upper",
-    "kl_interval",
-    "kl_upper",
-    "log_binomial_cdf",
-    "quantile_ranks",
-    "share_interval",
-    "threshold_interval",
-    "two_sided_unlike_level",
-    "unlike_level",
-]
-
-
 _LN2 = math.log(2.0)
 _EPS = 2.0**-52
 # Below this log-probability the regularised incomplete beta function underflows.

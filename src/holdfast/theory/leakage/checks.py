@@ -22,9 +22,6 @@ from holdfast.theory.base.safeside import golden_minimum, round_up
 from holdfast.theory.base.theorem import theorem
 from holdfast.theory.leakage.claim_levels import log_gamma_error
 
-__all__ = ["best_rounding_width", "guess_and_check_width", "log_nodes"]
-
-
 _Array = NDArray[np.float64]
 
 _CELLS_AT_MOST = 1e9

@@ -28,27 +28,6 @@ from holdfast.theory.base.theorem import theorem
 from holdfast.theory.leakage.claim_levels import declared_surprise_prior
 from holdfast.theory.leakage.release import discrete_uniform_overhead
 
-__all__ = [
-    "MOST_EXACT",
-    "affords",
-    "bounded_noise_fits",
-    "bounded_noise_half_width",
-    "claims_fit",
-    "claims_half_width",
-    "least_half_width",
-    "log_questions_over_beta",
-    "most_asks",
-    "most_roundings",
-    "rounding_cost",
-    "rounding_fits",
-    "rounding_half_width",
-    "rounds_fit",
-    "rounds_half_width",
-    "steps_at_least",
-    "uniform_cost",
-]
-
-
 # A cost takes (alpha, t) and never falls with alpha.
 _Cost = Callable[[float, float], float]
 # A question takes (t) and says whether the plan works at that half-width.

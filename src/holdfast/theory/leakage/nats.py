@@ -33,19 +33,6 @@ from holdfast.theory.base.concentration import Concentration
 from holdfast.theory.base.safeside import log_add, log_up, round_down, round_up
 from holdfast.theory.base.theorem import theorem
 
-__all__ = [
-    "LeakageAccount",
-    "ask_log_cost",
-    "confirmed_log_charge",
-    "fixed_share",
-    "gaussian_noise_error",
-    "leakage_log_failure",
-    "open_ended_share",
-    "post_selected_radius",
-    "rounding_log_charge",
-    "surprise_log_charge",
-]
-
 
 @theorem(
     source="Holdfast",

@@ -17,17 +17,6 @@ from holdfast.theory.base.safeside import round_up
 from holdfast.theory.base.theorem import SourceNote, theorem
 from holdfast.theory.notions.composing import GDP, TV, ZCDP, ApproxDP, PureDP
 
-__all__ = [
-    "gdp_to_approx_dp",
-    "gdp_to_tv",
-    "gdp_to_zcdp",
-    "log_gaussian_delta",
-    "pure_dp_to_tv",
-    "pure_dp_to_zcdp",
-    "up_unless_zero",
-    "zcdp_to_approx_dp_sharp",
-]
-
 _ULP = math.ulp(1.0)
 _ROOT2 = math.sqrt(2)
 _FAR = 1e150  # beyond it x^2 overflows

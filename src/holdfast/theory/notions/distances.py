@@ -25,15 +25,6 @@ from holdfast.theory.base.theorem import SourceNote, theorem
 from holdfast.theory.notions.arrows import gdp_to_approx_dp, gdp_to_tv
 from holdfast.theory.notions.composing import GDP, ApproxDP, PureDP
 
-__all__ = [
-    "advanced_composition",
-    "advanced_composition_of",
-    "gaussian_answers",
-    "gaussian_scale_for_approx_dp",
-    "gaussian_tv",
-    "laplace_tv",
-]
-
 
 @theorem(
     source="Literature",

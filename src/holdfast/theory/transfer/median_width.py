@@ -55,28 +55,6 @@ from holdfast.theory.transfer.likelihood_cover import (
     peak_density,
 )
 
-__all__ = [
-    "MOST_MEDIAN_QUESTIONS",
-    "ORDERS",
-    "MedianNoiseDesign",
-    "MedianRelease",
-    "Shift",
-    "checked_orders",
-    "declared_variance_half_width",
-    "exact_shift",
-    "median_max_noise",
-    "median_noise_design",
-    "median_noise_half_width",
-    "median_noise_log_charge",
-    "median_noise_questions",
-    "median_noise_release",
-    "median_noise_rows",
-    "median_shift",
-    "shift_excess",
-    "variance_between",
-]
-
-
 ORDERS = (2, 3)
 MOST_MEDIAN_QUESTIONS = 10**9
 _NODES, _WEIGHTS = (part / 2.0 for part in np.polynomial.legendre.leggauss(16))

@@ -20,8 +20,6 @@ from holdfast.theory.base.safeside import largest_true, round_up
 from holdfast.theory.base.theorem import SourceNote, theorem
 from holdfast.theory.notions.arrows import log_gaussian_delta
 
-__all__ = ["below_one", "gaussian_scale"]
-
 
 def below_one(name: str, value: float) -> float:
     return require.between(name, value, -math.inf, 0.0, open_high=True)

@@ -35,16 +35,6 @@ from holdfast.theory.typical.sharp_composition import (
     optimal_composition_log_delta,
 )
 
-__all__ = [
-    "generalisation",
-    "near_independence",
-    "post_selected_gaussian_log_level",
-    "post_selected_log_level",
-    "stopped_oracle_log_bound",
-    "stopped_oracle_sequential_log_bound",
-]
-
-
 _UNNEEDED = (
     SourceNote(
         "loose",

@@ -25,17 +25,6 @@ from holdfast.errors import InvalidArgument
 from holdfast.theory.base.safeside import log_add, round_up
 from holdfast.theory.base.theorem import SourceNote, theorem
 
-__all__ = [
-    "Form",
-    "TypicalStability",
-    "log_probability_or_zero",
-    "oracle_to_pair",
-    "pair_to_oracle",
-    "probability_up",
-    "set_to_oracle",
-    "set_to_pair",
-]
-
 Form = Literal["oracle", "pair", "set"]
 _FORMS: tuple[Form, ...] = ("oracle", "pair", "set")
 _LEAST_FLOAT = math.ulp(0.0)

@@ -29,8 +29,6 @@ from holdfast.theory.base.safeside import golden_minimum, log1mexp, log_add, log
 from holdfast.theory.base.theorem import theorem
 from holdfast.theory.typical.notion import log_probability_or_zero
 
-__all__ = ["bad_event_log_bound", "log_geometric_sum", "optimal_composition_log_delta"]
-
 _ULP = math.ulp(1.0)
 
 
