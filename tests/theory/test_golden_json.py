@@ -27,7 +27,6 @@ from holdfast.theory.direct import (
     unit_sums as ratio,
 )
 from holdfast.theory.leakage import (
-    checks as guess_and_check,
     claim_levels as claims,
     equal_width as rounds,
     forecasts,
@@ -135,7 +134,7 @@ CALLS: dict[str, Callable[..., Any]] = {
     "beta_j free (best of equal and geometric weights)": lambda k, beta: bounded_noise_half_width(
         SubGaussian(1.0), k, log(beta)
     ),
-    "ln N, fixed (k, m, G)": guess_and_check.log_nodes,
+    "ln N, fixed (k, m, G)": surprise_codes.log_nodes,
     "ln weight, KT code incl. 1/(t(t+1))": surprise_codes.kt_log_weight,
     "global rounding half-width, best integer G": lambda n, k, beta: (
         surprise_codes.global_rounding_width(n, k, log(beta))

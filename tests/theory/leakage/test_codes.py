@@ -18,15 +18,16 @@ from holdfast.papers.theorems.surprise_codes import (
     enumerative_log_weight,
     fixed_log_weight,
     global_rounding_width,
+    guess_and_check_width,
     kt_log_weight,
     kt_surprise_prior,
     kt_total_cost,
+    log_nodes,
     log_rounding_nodes,
     mixture_log_weight,
     run_length_log_weight,
 )
 from holdfast.theory.base.concentration import BoundedMean
-from holdfast.theory.leakage.checks import guess_and_check_width, log_nodes
 from holdfast.theory.leakage.claim_levels import surprise_prior
 from holdfast.theory.leakage.equal_width import rounding_half_width
 from holdfast.theory.leakage.nats import confirmed_log_charge, surprise_log_charge

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 
 from holdfast import require
 from holdfast.errors import InvalidArgument
+from holdfast.papers.theorems.surprise_codes import log_nodes
 from holdfast.theory.base import special
 from holdfast.theory.base.safeside import round_down, round_up
 from holdfast.theory.base.theorem import SourceNote, theorem
-from holdfast.theory.leakage.checks import log_nodes
 from holdfast.theory.leakage.claim_levels import log_gamma_error
 
 
