@@ -42,14 +42,13 @@ from holdfast.prior.grammar import Columns
 from holdfast.prior.literals import Class
 from holdfast.question.bounds import Range
 from holdfast.question.columns import FROM_TRAINING, Schema
-from holdfast.question.declaring import shortened
+from holdfast.question.declaring import FAMILY, shortened
 from holdfast.question.expression import ColumnType, ValueKind, identifier
 from holdfast.statistics.description import Prior
 from holdfast.theory.leakage.claim_levels import log_left
 from holdfast.wording import plural
 
-_FAMILY = ("outcomes", "segments", "planned")
-_CHEAPER = (*_FAMILY, "favourites", "weights")  # what changes nothing but lengths
+_CHEAPER = (*FAMILY, "favourites", "weights")  # what changes nothing but lengths
 ADDED_LATER = ("bounds", "values", *_CHEAPER)
 _MOST_BY_DEFAULT = 2 / 3
 _WORTH_IT = math.log(4.0)
@@ -135,9 +134,7 @@ def _wanted(desk: Desk, declared: CorrectionOptions) -> Schema:
     """The schema as it is, with what is declared now, in the words that a ledger keeps."""
     schema = desk.transcript.dictionaries.declared(desk.opening.schema)
     families = {
-        option: require.texts(option, texts)
-        for option in _FAMILY
-        if (texts := declared.get(option))
+        option: require.texts(option, texts) for option in FAMILY if (texts := declared.get(option))
     }
     wanted = schema.declare(declared.get("schema")).with_family(**families)
     wanted = Schema.from_dict({**Prior(wanted).to_dict(), "learnt": list(wanted.learnt)})
