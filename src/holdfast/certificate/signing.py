@@ -86,7 +86,7 @@ class SigningKey:
     private: bytes = field(repr=False)
 
     @classmethod
-    def made(cls, path: Path, person: str = "", organisation: str = "") -> SigningKey:
+    def create(cls, path: Path, person: str = "", organisation: str = "") -> SigningKey:
         """The key of a file, which is made for its owner alone if it is not there."""
         with require.installed("signatures", "sign"):
             from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey

@@ -564,7 +564,7 @@ def key(
         raise InvalidArgument(
             f"you have a key in {str(path)!r}, with its names; move that file away to make another."
         )
-    mine = SigningKey.made(path, person, organisation)
+    mine = SigningKey.create(path, person, organisation)
     facts = {"key": mine.public, "person": mine.person, "organisation": mine.organisation}
     if as_json:
         show_json({**facts, "file": str(path)})

@@ -350,7 +350,7 @@ class Ready:
     bound: Bound
     request: Request
 
-    def told(self, desk: Desk) -> Answer | None:
+    def stored_answer(self, desk: Desk) -> Answer | None:
         """What a call with its key was told: of a check, perhaps what its text says."""
         try:
             before = told_before(desk, [self.bound], [self.request])
@@ -381,7 +381,7 @@ def text_of_check(
 
 def answered_alone(desk: Desk, ready: Ready) -> Answer:
     """The answer to one call."""
-    before = ready.told(desk)
+    before = ready.stored_answer(desk)
     if before is not None:
         return before
     (answer,) = _answered_alike(desk, {0: ready}).values()
@@ -398,7 +398,7 @@ def answered_together(desk: Desk, calls: Sequence[Waiting]) -> list[Answer | Hol
     for place, call in enumerate(calls):
         try:
             prepared = _ready(desk, call, groups)
-            before = prepared.told(desk)
+            before = prepared.stored_answer(desk)
         except HoldfastError as error:
             answers[place] = error
             continue

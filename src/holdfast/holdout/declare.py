@@ -275,8 +275,8 @@ def schema_learnt_from(
     ranges = learnt_ranges(training, [name for name in numbers if name not in few])
     ends = {name: Range(each[0], each[-1]) for name, each in few.items()}
     schema = declared.learn({**values, **few}, {**ranges, **ends})
-    said = (schema.outcomes, schema.segments, schema.planned, schema.favourites)
-    if not family or any(said):
+    named = (schema.outcomes, schema.segments, schema.planned, schema.favourites)
+    if not family or any(named):
         return schema
     keys = row_numbers(training, numbers)
     return schema.with_family(*proposed_family(schema, {*public, *keys}))
@@ -312,7 +312,7 @@ class Learnt:
     @property
     def columns(self) -> dict[str, str]:
         """The columns of which something was learnt, and what, in words."""
-        own = self.schema.said
+        own = self.schema.without_learnt
         return {
             name: "; ".join(
                 fact.removesuffix(FROM_TRAINING)

@@ -83,7 +83,7 @@ class DistributionSpace:
         """The median of a question over the points."""
         return min(1.0, max(0.0, float(np.median(self.points @ _cells(face)))))
 
-    def told(self, face: Face, revealed: Interval) -> DistributionSpace:
+    def after(self, face: Face, revealed: Interval) -> DistributionSpace:
         """The points after an answer: those further than alpha from what it reveals are gone."""
         cells = _cells(face)
         ends = np.array([revealed.low - self.alpha, revealed.high + self.alpha])
@@ -207,7 +207,7 @@ class VersionSpace:
         """The weighted median of a question over the histograms."""
         return weighted_median(self.values(face), self.weights)
 
-    def told(self, face: Face, revealed: Interval) -> VersionSpace:
+    def after(self, face: Face, revealed: Interval) -> VersionSpace:
         """The histograms after an answer."""
         return self.near(self.values(face), revealed.low, revealed.high)
 
@@ -296,7 +296,7 @@ class MedianMechanism:
         face = state.domain.face_of(lesson.question)
         if face is None or state.is_empty:
             return state
-        return state.told(face, lesson.revealed)
+        return state.after(face, lesson.revealed)
 
     def covers(self, state: _Space, statistic: Statistic) -> bool:
         return not state.is_empty and state.domain.covers(statistic)

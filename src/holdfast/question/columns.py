@@ -141,7 +141,7 @@ class Schema:
         )
 
     @property
-    def said(self) -> Schema:
+    def without_learnt(self) -> Schema:
         """What was declared in words: without what was learnt."""
         values = {name: each for name, each in self.values.items() if name not in self.learnt}
         bounds = {name: each for name, each in self.bounds.items() if name not in self.learnt}

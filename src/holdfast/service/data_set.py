@@ -239,7 +239,7 @@ class Served:
                 self._waiting.remove(call)
             raise Withdrawn from None
 
-    async def known(self, use: Callable[[Holdout], _T]) -> _T | None:
+    async def free_reply(self, use: Callable[[Holdout], _T]) -> _T | None:
         """What takes no look at the rows; None if it takes one."""
 
         def told(holdout: Holdout) -> _T | None:
@@ -476,7 +476,7 @@ class Service:
         cls, path: Path, settings: Settings | None = None, counts: Path | None = None
     ) -> Service:
         """The service of a folder; its workers count in the folder `counts`."""
-        folder = Folder.made(path)
+        folder = Folder.create(path)
         used = settings or folder.settings()
         store = TokenStore(folder.tokens, folder.secret)
         return cls(folder, used, store, folder.signing_key(used), Metrics(counts))

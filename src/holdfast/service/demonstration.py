@@ -42,7 +42,7 @@ def demonstrated() -> Iterator[Folder]:
     with tempfile.TemporaryDirectory(prefix="holdfast-demo-") as temporary:
         os.environ[STATE] = ""
         try:
-            folder = Folder.made(Path(temporary))
+            folder = Folder.create(Path(temporary))
             _publish(folder)
             yield folder
         finally:

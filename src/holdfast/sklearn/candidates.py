@@ -129,7 +129,7 @@ def _quantiles(name: str, distribution: Any, points: int) -> Sequence[Any]:
     return [int(each) if whole else float(each) for each in np.unique(quantiles)]
 
 
-def drawn(size: int, n_iter: int | None, random_state: Any) -> list[int]:
+def configuration_numbers(size: int, n_iter: int | None, random_state: Any) -> list[int]:
     """Which of `size` configurations are tried, by their numbers: all, or some at random."""
     from sklearn.utils.random import (  # type: ignore[import-untyped]
         sample_without_replacement,

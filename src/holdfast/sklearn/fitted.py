@@ -188,7 +188,9 @@ def _batch_dependence(
     try:
         alone = np.concatenate(
             [
-                np.asarray(getattr(estimator, str(method))(both.taken(np.array([place])).features))
+                np.asarray(
+                    getattr(estimator, str(method))(both.rows_at(np.array([place])).features)
+                )
                 for place in range(2)
             ]
         )

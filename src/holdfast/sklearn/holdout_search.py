@@ -15,7 +15,7 @@ from holdfast.sklearn.candidates import (
     CROSS_VALIDATED,
     HoldoutObjective,
     Tried,
-    drawn,
+    configuration_numbers,
     parameter_places,
 )
 from holdfast.sklearn.fitted import Fitted, fitted
@@ -186,7 +186,7 @@ class HoldoutSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         if getattr(y, "ndim", 1) == 2 and y.shape[1] == 1:
             y = column_or_1d(y, warn=True)
         places = parameter_places(self.space, self.points)
-        numbers = drawn(places.size, self.n_iter, self.random_state)
+        numbers = configuration_numbers(places.size, self.n_iter, self.random_state)
         self.refused_: str | None = None
         if self.strategy == "cv":
             self._cross_validated(X, y, [places.params(each) for each in numbers])

@@ -16,7 +16,7 @@ from holdfast.data.sample import Sample, plain_frames, reading
 from holdfast.data.sampling import Independent, Sampling
 from holdfast.errors import InvalidQuestion
 from holdfast.question.expression import Column, ValueKind, identifier, numeral
-from holdfast.question.row import RowValue, known
+from holdfast.question.row import RowValue, has_value
 from holdfast.statistics.entry import (
     Call,
     Entry,
@@ -134,7 +134,7 @@ def _bind_catoni(call: Call, table: Table) -> CatoniEstimate:
     require_all_rows(call)
     value, variance = call.arguments
     expression = table.expression(value)
-    require_every_row("Catoni's estimate", known(expression))
+    require_every_row("Catoni's estimate", has_value(expression))
     if not isinstance(expression, Column) or expression.kind is not ValueKind.NUMBER:
         raise InvalidQuestion("Catoni's estimate is of a column of numbers, as it is.")
     bound = require.between("variance", number_of("variance", variance), 2.0**-900, 2.0**900)

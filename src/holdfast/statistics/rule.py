@@ -311,7 +311,7 @@ class GroupRows:
     known: bool
 
     @property
-    def counted(self) -> tuple[RowValue, ...]:
+    def conditions(self) -> tuple[RowValue, ...]:
         """The conditions whose rows are counted, in the order of their levels."""
         return (*self.around, condition_row(self.inside))
 

@@ -26,7 +26,7 @@ from holdfast.question import build
 from holdfast.question.declaring import Scale
 from holdfast.question.expression import Expression, Op, numeral, text_of
 from holdfast.question.parse import read_call
-from holdfast.question.row import RowValue, known, row_value
+from holdfast.question.row import RowValue, has_value, row_value
 from holdfast.statistics.entry import (
     Call,
     Entry,
@@ -215,7 +215,7 @@ def _vector(
         build.as_number(table.expression(each, bounded=bounded), "a vector") for each in values
     ]
     for each in numbers:
-        require_every_row("A mean of vectors", known(each))
+        require_every_row("A mean of vectors", has_value(each))
     if len(set(numbers)) < len(numbers):
         raise InvalidQuestion("A vector names each value once; leave out the repeated one.")
     return tuple(numbers)
