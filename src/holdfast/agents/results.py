@@ -129,7 +129,7 @@ class PlanTold(BaseModel):
     text: str = Field(description="The same for people.")
 
 
-def answers_told(reply: Reply, after: int = 0) -> AnswersTold:
+def answers_result(reply: Reply, after: int = 0) -> AnswersTold:
     """The answers of a call; of a table, a page of the rows after so many."""
     labelled = list(_labelled(reply))
     page = labelled[after : after + ROWS_OF_A_PAGE]
@@ -200,7 +200,7 @@ def described_to_agents(holdout: Holdout) -> DescriptionTold:
     )
 
 
-def history_told(
+def history_result(
     holdout: Holdout, asked_by: str | None, last: int, before: int | None = None
 ) -> HistoryTold:
     """The newest lines, or those before a number.

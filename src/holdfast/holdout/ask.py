@@ -22,7 +22,7 @@ from holdfast.holdout.forecast import (
     guess_of_likely_width,
     require_one_forecast,
 )
-from holdfast.holdout.idempotency import retold
+from holdfast.holdout.idempotency import repeated_answers
 from holdfast.holdout.plays import answered, implied_claim, wish_of
 from holdfast.holdout.price import require_covered
 from holdfast.holdout.request import (
@@ -243,17 +243,17 @@ class CallTerms:
         ]
 
 
-def told_before(
+def answers_by_key(
     desk: Desk, questions: Sequence[Bound], requests: Sequence[Request]
 ) -> list[Answer] | None:
-    """What a call with the same key was told; None if there was none."""
+    """The stored answers to a call with the same key; None if there was none."""
     key = requests[0].key
     if key is None:
         return None
     desk.refresh()
     if desk.transcript.told_for(key) is None:
         return None
-    return retold(desk, key, questions, requests)
+    return repeated_answers(desk, key, questions, requests)
 
 
 def answers_to(
@@ -353,12 +353,12 @@ class Ready:
     def stored_answer(self, desk: Desk) -> Answer | None:
         """What a call with its key was told: of a check, perhaps what its text says."""
         try:
-            before = told_before(desk, [self.bound], [self.request])
+            before = answers_by_key(desk, [self.bound], [self.request])
         except InvalidArgument:
             by_text = self.by_its_text(desk)
             if by_text is None:
                 raise
-            before = told_before(desk, [by_text.bound], [by_text.request])
+            before = answers_by_key(desk, [by_text.bound], [by_text.request])
         return None if before is None else before[0]
 
     def by_its_text(self, desk: Desk) -> Ready | None:

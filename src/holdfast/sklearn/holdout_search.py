@@ -273,7 +273,7 @@ class HoldoutSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             self.refused_ = str(refusal)
             if objective.best is None:
                 raise
-        best, failures = objective.best, _told_of_failures(objective.tried)
+        best, failures = objective.best, _failures_text(objective.tried)
         if best is None or best.answer is None:
             raise InvalidArgument(
                 f"{failures}; of the others the rows say nothing. Fit one by hand, or declare a "
@@ -288,7 +288,7 @@ class HoldoutSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         """The winner alone, once all candidates are there."""
         for place, candidate in zip(numbers, self._fits(objective, numbers), strict=True):
             objective.scored(place, candidate)
-        tried, failures = objective.tried, _told_of_failures(objective.tried)
+        tried, failures = objective.tried, _failures_text(objective.tried)
         if all(each.error for each in tried):
             raise InvalidArgument(f"{failures}. Fit one by hand, or declare another space.")
         if any(each.error for each in tried):
@@ -357,7 +357,7 @@ class HoldoutSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             del self.best_estimator_  # that of an earlier fit
 
 
-def _told_of_failures(tried: Sequence[Tried]) -> str:
+def _failures_text(tried: Sequence[Tried]) -> str:
     """How many candidates have no score because they failed, and why the first of them did."""
     failed = [each.error for each in tried if each.error]
     first = f", the first of them with {failed[0]}" if failed else ""
