@@ -62,7 +62,7 @@ class Standing:
         return self.status == _LEADS
 
     @property
-    def status_text(self) -> str:
+    def told(self) -> str:
         """The status, and that a claim was wrong."""
         wrong = "; its claim was not confirmed" if self.confirmed is False else ""
         return self.status + wrong
@@ -92,7 +92,7 @@ class Standing:
             "also": list(self.also),
             "bounds": list(self.bounds),
             "interval": self.interval,
-            "told": self.status_text,
+            "told": self.told,
         }
 
     @classmethod
@@ -104,7 +104,7 @@ class Standing:
 
     def __str__(self) -> str:
         place = "no rank" if self.rank is None else f"rank {self.rank}"
-        facts = [f"{self.submission}: {place}", self.status_text]
+        facts = [f"{self.submission}: {place}", self.told]
         if self.interval != "-":
             facts.append(f"score {self.interval}")
         return " · ".join(facts)
@@ -219,7 +219,7 @@ class Standings:
         """A row as people read it."""
         also = f" (also {', '.join(row.also)})" if row.also else ""
         rank = "-" if row.rank is None else str(row.rank)
-        return rank, row.submission + also, row.score, row.interval, row.status_text
+        return rank, row.submission + also, row.score, row.interval, row.told
 
     def __str__(self) -> str:
         if not self.rows:
