@@ -18,30 +18,6 @@ from typing import Any, Never
 from holdfast.did_you_mean import number_meant
 from holdfast.errors import InvalidArgument, MissingExtra
 
-__all__ = [
-    "at_least",
-    "between",
-    "confidence_level",
-    "file",
-    "finite",
-    "flag",
-    "installed",
-    "integer_at_least",
-    "integer_between",
-    "items",
-    "log_probability",
-    "mapping",
-    "non_negative",
-    "one_of",
-    "positive",
-    "positive_integer",
-    "probability",
-    "surprises",
-    "text",
-    "texts",
-    "tolerance",
-]
-
 # A file system's limit for one name, with room for what the ledger's other files add to theirs.
 _LONGEST_NAME = 230
 _LONGEST_SHOWN = 100

@@ -6,21 +6,6 @@ import math
 from collections.abc import Sequence
 from decimal import ROUND_CEILING, Context, Decimal
 
-__all__ = [
-    "adjusted_text",
-    "among_rows",
-    "at_most",
-    "folded",
-    "missing_rows",
-    "nth_candidate",
-    "percent",
-    "plural",
-    "points",
-    "status_text",
-    "sure",
-    "upwards",
-]
-
 
 def adjusted_text(adjusted: float) -> str:
     """adjusted at most 0.001: three digits, rounded up but for the last bits of its floats."""

@@ -22,9 +22,6 @@ from holdfast.statistics.claimed import ClaimedQuestion
 from holdfast.theory.base.theorem import SOURCES, registry
 from holdfast.wording import percent, plural
 
-__all__ = ["Support", "limits_of", "promise_of", "statement_of", "supports_of"]
-
-
 # Which theorems a ledger's answers rest on: found from the entries, named as the registry does.
 
 

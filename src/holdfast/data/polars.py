@@ -52,9 +52,6 @@ from holdfast.question.expression import (
 from holdfast.question.row import RowValue
 from holdfast.question.writing import WrittenRows, write_rows
 
-__all__ = ["PolarsLanguage", "PolarsSample", "in_batches", "owned", "steps_of_batches", "valued"]
-
-
 # Polars expressions as a language for the writer.
 
 

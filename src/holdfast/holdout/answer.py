@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from holdfast.statistics.entry import Better
     from holdfast.theory.base.intervals import Interval
 
-__all__ = ["Answer"]
-
 _TIGHTER = "declare a narrower range to get a narrower interval"
 _HEADS = {"answered": "", "not confirmed": "guess not confirmed: "}  # of other statuses: the word
 

@@ -41,24 +41,6 @@ from holdfast.wording import percent, plural, points
 if TYPE_CHECKING:
     from holdfast.mechanisms.privacy import Privacy
 
-__all__ = [
-    "MEAN",
-    "Budget",
-    "LastBudget",
-    "NextGate",
-    "QuestionKind",
-    "budget_of",
-    "declared_kinds",
-    "gain_shown",
-    "is_scaled",
-    "kind_after",
-    "left_for_more",
-    "part_stages",
-    "question_kind",
-    "scaled_kinds",
-    "stages_to_ask",
-]
-
 # The records of the parts, stage by stage; None is a mean of all rows. That of a vector has the
 # number and the norm of its coordinates, and the record of each.
 QuestionKind: TypeAlias = Sequence[Sequence[Mapping[str, Any] | None]]

@@ -32,16 +32,6 @@ from holdfast.statistics.description import DescribedQuestion, sure_half_width
 from holdfast.statistics.statistic import Statistic, is_single
 from holdfast.wording import at_most, plural
 
-__all__ = [
-    "Ending",
-    "LastLookCost",
-    "RevealCost",
-    "cost_of_last_look",
-    "cost_of_revealing",
-    "last_look",
-    "revealed_answer",
-]
-
 
 class Ending:
     """The verbs that end a ledger, for asks and checks or for everything: `holdout.end`."""

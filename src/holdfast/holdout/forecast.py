@@ -47,20 +47,6 @@ from holdfast.theory.base.intervals import Interval
 from holdfast.theory.leakage.forecasts import DevResult
 from holdfast.wording import plural
 
-__all__ = [
-    "DevFiles",
-    "as_begun",
-    "by_training_rows",
-    "claimed_as_wholes",
-    "dev_result",
-    "forecast_grounds",
-    "guess_of_likely_width",
-    "not_tried",
-    "on_side_of_claim",
-    "require_one_forecast",
-    "require_unprotected",
-]
-
 _TRAINING = "training"  # rows, that forecast a check
 _COUNTS = 3
 _LISTED = 3

@@ -18,16 +18,6 @@ from holdfast.statistics.entry import Table
 from holdfast.statistics.mean import GroupMean, Mean
 from holdfast.statistics.statistic import Statistic
 
-__all__ = [
-    "averages",
-    "other_rows",
-    "require_columns",
-    "require_others",
-    "trained_mean",
-    "training_rows",
-    "training_variance",
-]
-
 
 def other_rows(data: Any, opening: Opening, secret: bytes, protected: RowContents | None) -> Sample:
     """A table to guess from, for a ledger; refused if it holds protected rows."""

@@ -18,7 +18,7 @@ from holdfast.holdout.answer import Answer
 from holdfast.holdout.batch import Body, LookFound, is_described
 from holdfast.holdout.budget import Budget, left_for_more
 from holdfast.holdout.desk import Desk
-from holdfast.holdout.idempotency import left_after, retold
+from holdfast.holdout.idempotency import left_after, repeated_answers
 from holdfast.holdout.request import (
     ClaimGrounds,
     Guess,
@@ -42,18 +42,6 @@ from holdfast.statistics.statistic import Statistic, is_single
 from holdfast.theory.base.implied import open_sides
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.safeside import float_above, float_below
-
-__all__ = [
-    "answered",
-    "by_key",
-    "implied_claim",
-    "line_of_claim",
-    "plays_to_run",
-    "training_rows_to_forecast",
-    "values_to_declare",
-    "values_to_fill_in",
-    "wish_of",
-]
 
 
 def wish_of(desk: Desk, statistic: Statistic, guess: Guess, tolerance: float | None) -> Wish:
@@ -471,7 +459,7 @@ def answered(
     for key, places in called.items():
         if key is not None and progress[places[0]].line is None:  # another call with it was faster
             own = [questions[place] for place in places]
-            own_answers = retold(desk, key, own, [requests[place] for place in places])
+            own_answers = repeated_answers(desk, key, own, [requests[place] for place in places])
         else:
             own_answers = call.answers(places, budgets[key])
         answers |= zip(places, own_answers, strict=True)

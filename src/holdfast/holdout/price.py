@@ -29,9 +29,6 @@ from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.safeside import largest_integer
 from holdfast.wording import at_most, plural
 
-__all__ = ["Cost", "Worst", "cost_of", "require_covered", "require_groups_covered"]
-
-
 # What a question costs, before it is asked.
 
 

@@ -57,17 +57,6 @@ from holdfast.statistics.whole import TableFunction
 from holdfast.theory.length.levels import SEARCH_SHARE, coexistence_log_charge
 from holdfast.wording import at_most
 
-__all__ = [
-    "Declaring",
-    "Search",
-    "SearchCost",
-    "Tell",
-    "cost_of_search",
-    "opened_search",
-    "require_late",
-]
-
-
 # What opening a search takes, told before it is opened.
 
 

@@ -17,12 +17,12 @@ from holdfast.holdout.ask import (
     Ready,
     Waiting,
     answered_alone,
+    answers_by_key,
     answers_to,
     better_of,
     require_telling,
     several,
     text_of_check,
-    told_before,
 )
 from holdfast.holdout.batch import Body
 from holdfast.holdout.desk import Desk
@@ -67,9 +67,6 @@ from holdfast.statistics.entry import Bound, By, TableCall
 from holdfast.statistics.labelled import GroupsOf, Labelled
 from holdfast.statistics.player import Verb, one_sided_statistic
 from holdfast.wording import plural
-
-__all__ = ["Ask", "Boarding", "Check", "Gate", "Item", "Verbs", "answers_of", "table_of_answers"]
-
 
 # Asks, checks and gates given in one list: each is answered, or fails alone.
 #
@@ -186,7 +183,7 @@ def table_of_answers(
     """The answer to each statistic beside its label; refused if the budget covers not all."""
     questions = [question for _, question in table.members]
     requests = terms.requests(desk, questions, [None] * len(questions), guess, table.text)
-    answers = told_before(desk, questions, requests)
+    answers = answers_by_key(desk, questions, requests)
     if answers is None:
         desk.refresh()
         if table.vector is None:  # of a vector nobody wants a part
@@ -387,7 +384,7 @@ class Verbs:
         (single,), guess = claimed_as_wholes(desk, [bound], guess, terms.width)
         guess = on_side_of_claim(guess, single)
         requests = terms.requests(desk, [single], [None], guess)
-        before = told_before(desk, [single], requests)
+        before = answers_by_key(desk, [single], requests)
         if before is None:
             if implied_claim(desk, single, guess, 0, requests[0].tolerance) is None:
                 require_enough_differing(desk, single, guess)
@@ -433,7 +430,7 @@ class Verbs:
         if guess.verb == "check":
             guess = guess_of_likely_width(desk, bound, guess, terms.width)
         requests = terms.requests(desk, bound, [better_of(each) for each in questions], guess)
-        before = told_before(desk, bound, requests)
+        before = answers_by_key(desk, bound, requests)
         return answers_to(desk, bound, requests, guess) if before is None else before
 
     def _put(

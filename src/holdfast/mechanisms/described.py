@@ -32,17 +32,6 @@ from holdfast.statistics.rule import RECORDED_RULES, Ground, Rule, Symbols, Told
 from holdfast.statistics.statistic import Statistic
 from holdfast.theory.length.levels import coexistence_log_charge
 
-__all__ = [
-    "DESCRIBED",
-    "DESCRIBED_ONLY",
-    "Described",
-    "DescribedOnly",
-    "ground_of",
-    "recorded_rule",
-    "release_of",
-    "rule_from",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Described(Uncounted):

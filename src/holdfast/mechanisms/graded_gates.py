@@ -37,8 +37,6 @@ from holdfast.theory.leakage.claim_levels import (
 )
 from holdfast.theory.leakage.nats import confirmed_log_charge
 
-__all__ = ["GRADED_GATES", "GradedGates"]
-
 
 @dataclass(frozen=True, slots=True)
 class GradedGates(Claims):

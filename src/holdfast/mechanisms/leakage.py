@@ -68,24 +68,6 @@ from holdfast.wording import plural, upwards
 if TYPE_CHECKING:
     from holdfast.theory.typical.notion import Form, TypicalStability
 
-__all__ = [
-    "Calibration",
-    "Leakage",
-    "NoisyAnswers",
-    "as_one_vector",
-    "asks_left",
-    "declared_left",
-    "declared_or_least",
-    "half_width_on",
-    "log_share_of",
-    "noisy_cell",
-    "plain_offer",
-    "require_room",
-    "shown_widths",
-    "too_tight",
-]
-
-
 # Room for a question: how many are left, and the refusals where there is none.
 
 

@@ -34,30 +34,6 @@ from holdfast.theory.leakage.release import (
     rounded_gaussian_noise_error,
 )
 
-__all__ = [
-    "LAPLACE",
-    "NORMAL",
-    "NO_NOISE",
-    "PLACES",
-    "UNIFORM",
-    "WORD",
-    "Grid",
-    "Laplace",
-    "Law",
-    "Noise",
-    "Normal",
-    "Uniform",
-    "below",
-    "discrete_laplace",
-    "grid_within",
-    "happens_with_exp",
-    "rounded_normal",
-    "shared_key",
-    "tail_part",
-    "words_of",
-]
-
-
 _PURPOSE = b"holdfast noise/1"
 
 

@@ -43,27 +43,6 @@ from holdfast.theory.leakage.claim_levels import lookup_log_weight
 from holdfast.theory.leakage.nats import LeakageAccount, fixed_share, open_ended_share
 from holdfast.wording import at_most, percent, sure
 
-__all__ = [
-    "RULES",
-    "WHOLE_RANGE",
-    "Account",
-    "Closed",
-    "Declarations",
-    "Describing",
-    "OnGrid",
-    "PartStages",
-    "Pots",
-    "QuestionPart",
-    "Terms",
-    "number_of_parts",
-    "part_of_record",
-    "profile_of",
-    "profile_of_record",
-    "radius_of",
-    "recorded_profile",
-]
-
-
 # How described questions are answered: exactly, rounded to a few symbols, or like all the others.
 Describing = Literal["exact", "rounded", "off"]
 

@@ -35,25 +35,6 @@ from typing import Any, TypeAlias, TypeVar
 
 from holdfast.errors import InvalidQuestion
 
-__all__ = [
-    "MAX_SIZE",
-    "Column",
-    "ColumnType",
-    "Constant",
-    "Expression",
-    "Op",
-    "Operation",
-    "ValueKind",
-    "bottom_up",
-    "column_names",
-    "expression_shape",
-    "identifier",
-    "numeral",
-    "string",
-    "subtrees",
-    "text_of",
-]
-
 _T = TypeVar("_T")
 
 MAX_SIZE = 10_000  # nodes; BETWEEN, IN and NULLIF repeat an operand, so short text can be large

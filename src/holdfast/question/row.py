@@ -42,21 +42,6 @@ from holdfast.question.expression import (
     text_of,
 )
 
-__all__ = [
-    "GRID",
-    "GRID_ERROR",
-    "BatchFunction",
-    "Lattice",
-    "RowValue",
-    "check_width",
-    "condition_row",
-    "is_decided_by_values",
-    "known",
-    "may_be_missing",
-    "may_be_undefined",
-    "row_value",
-]
-
 # Where the value of a row expression is known: missing values are left out of every statistic.
 #
 # Three-valued logic decides: a comparison is unknown where one of its sides is, and AND and OR
@@ -123,12 +108,12 @@ _ARITHMETIC = (Op.ADD, Op.SUBTRACT, Op.MULTIPLY, Op.DIVIDE)
 
 
 @bottom_up
-def known(expression: Expression) -> Expression:
+def has_value(expression: Expression) -> Expression:
     """The condition that a row has a value; TRUE where every row has one."""
     if not may_be_missing(expression):
         return build.TRUE
     if isinstance(expression, Operation) and not _may_fail(expression):
-        parts = [known(each) for each in expression.args]
+        parts = [has_value(each) for each in expression.args]
         if expression.op in _LOGIC:
             if len(set(parts)) == 1:
                 return parts[0]  # all are known in the same rows
@@ -144,7 +129,7 @@ def is_decided_by_values(condition: Expression) -> bool:
     """
     return not any(
         isinstance(each, Operation) and each.op is Op.IS_NULL and _is_logic(each.args[0])
-        for each in subtrees(known(condition))
+        for each in subtrees(has_value(condition))
     )
 
 
@@ -266,7 +251,7 @@ class RowValue:
     def __post_init__(self) -> None:
         source = self.source
         if isinstance(source, Expression):
-            all_known, columns = known(source), column_names(source)
+            all_known, columns = has_value(source), column_names(source)
         else:
             all_known, columns = build.TRUE, source.columns
         object.__setattr__(self, "known", all_known)

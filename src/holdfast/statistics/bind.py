@@ -62,26 +62,6 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-__all__ = [
-    "TABLES",
-    "Question",
-    "asked_again",
-    "bind",
-    "bound_again",
-    "declared_kappa",
-    "event_text",
-    "is_named",
-    "named_call",
-    "parts_of",
-    "question_of",
-    "read_again",
-    "read_question",
-    "recorded_statistic",
-    "require_likely_values",
-    "require_written",
-    "short_name",
-]
-
 Question: TypeAlias = str | Call | Mean | TableFunction
 
 TABLES = ("distribution", "histogram", VECTOR)  # several answers, which no `by` makes more

@@ -33,9 +33,6 @@ from holdfast.statistics.quantile import Quantile
 from holdfast.statistics.statistic import Statistic, fraction, is_single
 from holdfast.theory.base.intervals import Interval
 
-__all__ = ["Due", "Plays", "Side", "Verb", "is_whole", "one_sided_statistic", "play_of", "played"]
-
-
 Due: TypeAlias = list[
     tuple[int, Subquestion]
 ]  # the parts of one batch, each with its question's place

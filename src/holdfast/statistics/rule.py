@@ -31,29 +31,6 @@ if TYPE_CHECKING:
     from holdfast.statistics.description import Bits
     from holdfast.statistics.entry import Bound
 
-__all__ = [
-    "RECORDED_RULES",
-    "UNKNOWN",
-    "Evidence",
-    "Ground",
-    "GroupRows",
-    "GroupSizes",
-    "Lengths",
-    "Look",
-    "Rule",
-    "Symbols",
-    "Told",
-    "counts",
-    "evidence_of",
-    "group_of_rows",
-    "hoeffding_radius",
-    "known_group",
-    "own_rows",
-    "register_rule",
-    "within",
-]
-
-
 # What crosses the door: whole numbers, how many of them is known by the rule.
 Symbols = tuple[int, ...]
 UNKNOWN = Interval(0.0, 1.0)
@@ -351,7 +328,7 @@ class GroupRows:
     known: bool
 
     @property
-    def counted(self) -> tuple[RowValue, ...]:
+    def conditions(self) -> tuple[RowValue, ...]:
         """The conditions whose rows are counted, in the order of their levels."""
         return (*self.around, condition_row(self.inside))
 

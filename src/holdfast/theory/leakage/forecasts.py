@@ -40,32 +40,6 @@ from holdfast.theory.base import special
 from holdfast.theory.base.safeside import round_up
 from holdfast.theory.base.theorem import theorem
 
-__all__ = [
-    "CHECK_PRIOR",
-    "DEV_LOOKS",
-    "FORECAST_TOLERANCE",
-    "GATE_PRIOR",
-    "OPTIMISMS",
-    "SKIP_BELOW",
-    "STATED_CHECK_PRIOR",
-    "STATED_GATE_PRIOR",
-    "DevPosterior",
-    "DevResult",
-    "Forecast",
-    "Forecasters",
-    "Mixture",
-    "TrainedGuess",
-    "check_forecasters",
-    "dev_rows_wanted",
-    "forecast",
-    "forecast_log_charge",
-    "forecast_weights",
-    "gate_forecasters",
-    "likely_half_width",
-    "needed_margin",
-    "rows_of_reach",
-]
-
 _Array: TypeAlias = npt.NDArray[np.float64]
 # What each forecaster says of a claim at a level (ln); None sleeps.
 Forecasters: TypeAlias = Callable[[float], Sequence[float | None]]
