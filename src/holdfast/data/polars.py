@@ -16,7 +16,7 @@ import operator
 import re
 import string
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from io import BytesIO
 
@@ -48,6 +48,7 @@ from holdfast.question.expression import (
     Op,
     Operation,
     ValueKind,
+    column_names,
 )
 from holdfast.question.row import RowValue
 from holdfast.question.writing import WrittenRows, write_rows
@@ -263,13 +264,10 @@ class PolarsSample:
         self, rows: Sequence[tuple[RowValue, Expression]]
     ) -> Iterator[list[NDArray[np.int64]]]:
         """The steps of row values, in batches."""
-        columns = sorted({column for row, _ in rows for column in row.columns})
+        columns = _columns_of(rows)
         self._hold(columns)
         wanted = valued(self._table(columns), self._cleaned, rows)
-        if self._in_memory:
-            whole = wanted.collect(engine="in-memory", optimizations=_AS_WRITTEN)
-            return steps_of_batches([whole], rows, self._n)
-        return steps_of_batches(in_batches(wanted), rows, self._n)
+        return steps_of_batches(self._batches(wanted), rows, self._n)
 
     def joined(self, key: str, frame: pl.DataFrame) -> PolarsSample:
         """The same rows with more columns: in memory at once, of files in every scan that asks."""
@@ -332,12 +330,54 @@ class PolarsSample:
         return table
 
     def _sums(self, rows: Sequence[tuple[RowValue, Expression]]) -> list[Moments]:
+        sums = {
+            place: (count, 0)
+            for cuts in self._many_cuts(rows)
+            for place, count in zip(cuts.places, self._counts(cuts), strict=True)
+        }
+        others = [each for place, each in enumerate(rows) if place not in sums]
+        remaining = iter(self._sums_of_codes(others) if others else ())
+        return [sums[place] if place in sums else next(remaining) for place, _ in enumerate(rows)]
+
+    def _sums_of_codes(self, rows: Sequence[tuple[RowValue, Expression]]) -> list[Moments]:
         frame, codes = self._codes(rows)
         totals = self._collected(frame.select(_ROWS, *(code.sum() for code in codes)))
         return [
             ((total - self._n * _code_of_low(row)) % 2**64, 0)
             for (row, _), total in zip(rows, totals, strict=True)
         ]
+
+    def _many_cuts(self, rows: Sequence[tuple[RowValue, Expression]]) -> list[_Cuts]:
+        """The values that so many of these conditions cut that it takes less to sort them.
+
+        None of files that are not held, which are read once for everything.
+        """
+        if len(rows) < _MANY_CUTS:
+            return []
+        columns = _columns_of(rows)
+        self._hold(columns)
+        if self._eager is None and self._holding(columns) is None:
+            return []
+        cuts: dict[Expression, _Cuts] = {}
+        for place, (_, expression) in enumerate(rows):
+            match expression:
+                case Operation(op, (value, Constant(value=float(number)))) if op in _CUTTING:
+                    cuts.setdefault(value, _Cuts(value)).add(place, op, number)
+        return [each for each in cuts.values() if len(each.places) >= _MANY_CUTS]
+
+    def _counts(self, cuts: _Cuts) -> list[int]:
+        """How many rows fulfil each of the conditions."""
+        code = write_rows([cuts.value], PolarsLanguage)
+        table = self._table(column_names(cuts.value))
+        values = _staged(table, self._cleaned, code).select(*code.codes)
+        return cuts.counts(complete(self._batches(values), self._n))
+
+    def _batches(self, frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:
+        """The rows of a frame over the table: those of one in memory at once."""
+        if self._in_memory:
+            yield frame.collect(engine="in-memory", optimizations=_AS_WRITTEN)
+        else:
+            yield from in_batches(frame)
 
     def _moments(self, rows: Sequence[tuple[RowValue, Expression]]) -> list[Moments]:
         frame, codes = self._codes(rows)
@@ -365,7 +405,7 @@ class PolarsSample:
         A code is an integer that grows by 1 with each step. Those of conditions stay Boolean: their
         sum counts the rows where they are true.
         """
-        columns = sorted({column for row, _ in rows for column in row.columns})
+        columns = _columns_of(rows)
         self._hold(columns)
         code, steps = _codes_of(tuple(rows))
         return _staged(self._table(columns), self._cleaned, code), steps
@@ -396,6 +436,46 @@ class PolarsSample:
             if rows != self._n:
                 raise EOFError
         return totals
+
+
+_MANY_CUTS = 64  # to sort values takes about as long as to compare them with so many numbers
+_CUTTING = (Op.BELOW, Op.AT_MOST, Op.ABOVE, Op.AT_LEAST)
+
+
+@dataclass(frozen=True, slots=True)
+class _Cuts:
+    """Comparisons of one value with numbers, and the `places` of these conditions in a list."""
+
+    value: Expression
+    places: list[int] = field(default_factory=list)
+    _comparisons: list[tuple[Op, float]] = field(default_factory=list)
+
+    def add(self, place: int, op: Op, number: float) -> None:
+        """One more condition."""
+        self.places.append(place)
+        self._comparisons.append((op, number))
+
+    def counts(self, batches: Iterable[pl.DataFrame]) -> list[int]:
+        """How many of the values fulfil each comparison; one that is NULL fulfils none."""
+        numbers = np.array([number for _, number in self._comparisons])
+        known, (below, at_most) = 0, np.zeros((2, len(numbers)), dtype=np.int64)
+        for frame in batches:
+            for batch in frame.iter_slices(BATCH_ROWS):
+                ordered = np.sort(batch.to_series().drop_nulls().to_numpy())
+                known += len(ordered)
+                below += ordered.searchsorted(numbers, "left")
+                at_most += ordered.searchsorted(numbers, "right")
+        by_op = {
+            Op.BELOW: below,
+            Op.AT_MOST: at_most,
+            Op.ABOVE: known - at_most,
+            Op.AT_LEAST: known - below,
+        }
+        return [int(by_op[op][place]) for place, (op, _) in enumerate(self._comparisons)]
+
+
+def _columns_of(rows: Sequence[tuple[RowValue, Expression]]) -> list[str]:
+    return sorted({column for row, _ in rows for column in row.columns})
 
 
 def in_batches(frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:
