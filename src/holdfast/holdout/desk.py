@@ -526,9 +526,10 @@ class Desk:
             )
             for offer, wish in zip(offers, wishes, strict=True)
         ]
-        self._write(*before, reservation(now(), mechanism.name, reserved))
-        pending = self.transcript.pending
-        if pending is not None and not self._settle(pending, lambda: questions, conclude):
+        bodies = [*before, reservation(now(), mechanism.name, reserved)]
+        pending = Pending(self.transcript.count + len(bodies), mechanism, tuple(reserved))
+        self._write(*bodies, reserved=pending)
+        if not self._settle(pending, lambda: questions, conclude):
             raise given_up(pending)
         return self.transcript.newest(len(questions))
 
@@ -617,8 +618,8 @@ class Desk:
         text = offer.question
         return wanted[text].question if text in wanted else read_again(text, self.table)
 
-    def _write(self, *bodies: Body) -> None:
-        """Entries in one commit."""
+    def _write(self, *bodies: Body, reserved: Pending | None = None) -> None:
+        """Entries in one commit; one of them may reserve a batch."""
         transcript = self.transcript
         with self.store.guard:  # who reads finds them written and folded, or neither
             checkpoint = transcript.checkpoint()
@@ -626,7 +627,7 @@ class Desk:
             rows = self.store.append(entries, transcript.count, transcript.head, checkpoint)
             if checkpoint is not None:
                 transcript.checkpointed()
-            transcript.apply(rows)
+            transcript.apply(rows, reserved)
 
 
 def _is_own(wish: Wish, request: Request) -> bool:
