@@ -362,7 +362,9 @@ class PolarsSample:
         for place, (_, expression) in enumerate(rows):
             match expression:
                 case Operation(op, (value, Constant(value=float(number)))) if op in _CUTTING:
-                    cuts.setdefault(value, _Cuts(value)).add(place, op, number)
+                    if value not in cuts:
+                        cuts[value] = _Cuts(value)
+                    cuts[value].add(place, op, number)
         return [each for each in cuts.values() if len(each.places) >= _MANY_CUTS]
 
     def _counts(self, cuts: _Cuts) -> list[int]:
@@ -438,7 +440,7 @@ class PolarsSample:
         return totals
 
 
-_MANY_CUTS = 64  # to sort values takes about as long as to compare them with so many numbers
+_MANY_CUTS = 80  # to sort values takes about as long as to compare them with so many numbers
 _CUTTING = (Op.BELOW, Op.AT_MOST, Op.ABOVE, Op.AT_LEAST)
 
 
@@ -456,15 +458,23 @@ class _Cuts:
         self._comparisons.append((op, number))
 
     def counts(self, batches: Iterable[pl.DataFrame]) -> list[int]:
-        """How many of the values fulfil each comparison; one that is NULL fulfils none."""
+        """How many of the values fulfil each comparison; one that is NULL fulfils none.
+
+        Those below all numbers, or above all, are in no need of an order.
+        """
         numbers = np.array([number for _, number in self._comparisons])
+        least, most = numbers.min(), numbers.max()
         known, (below, at_most) = 0, np.zeros((2, len(numbers)), dtype=np.int64)
         for frame in batches:
             for batch in frame.iter_slices(BATCH_ROWS):
-                ordered = np.sort(batch.to_series().drop_nulls().to_numpy())
-                known += len(ordered)
-                below += ordered.searchsorted(numbers, "left")
-                at_most += ordered.searchsorted(numbers, "right")
+                values = batch.to_series().drop_nulls().to_numpy()
+                outside = values < least
+                before = np.count_nonzero(outside)
+                outside |= values > most
+                between = np.sort(values[~outside])
+                known += len(values)
+                below += before + between.searchsorted(numbers, "left")
+                at_most += before + between.searchsorted(numbers, "right")
         by_op = {
             Op.BELOW: below,
             Op.AT_MOST: at_most,

@@ -31,7 +31,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, time
 from enum import StrEnum
 from functools import wraps
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar, cast
 
 from holdfast.errors import InvalidQuestion
 
@@ -259,9 +259,12 @@ def bottom_up(find: Callable[[Any], _T]) -> Callable[[Expression], _T]:
         if not isinstance(expression, Operation):
             return find(expression)
         known = expression.known
-        if find not in known and expression.height <= _SHALLOW:
-            known[find] = find(expression)
-        pending = [] if find in known else [expression]
+        if find in known:
+            return cast("_T", known[find])
+        if expression.height <= _SHALLOW:
+            shallow = known[find] = find(expression)
+            return shallow
+        pending = [expression]
         while pending:
             node = pending[-1]
             unknown = [
