@@ -16,7 +16,7 @@ import operator
 import re
 import string
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from io import BytesIO
 
@@ -24,6 +24,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from holdfast.data.cuts import Cuts, many_cuts
 from holdfast.data.histogram import Histogram, histograms
 from holdfast.data.keys import Places, require_joinable
 from holdfast.data.plain import cleaned, column_type, plain
@@ -330,14 +331,14 @@ class PolarsSample:
         return table
 
     def _sums(self, rows: Sequence[tuple[RowValue, Expression]]) -> list[Moments]:
-        sums = {
+        counted = {
             place: (count, 0)
             for cuts in self._many_cuts(rows)
-            for place, count in zip(cuts.places, self._counts(cuts), strict=True)
+            for place, count in cuts.counts(self._values(cuts.value)).items()
         }
-        others = [each for place, each in enumerate(rows) if place not in sums]
+        others = [each for place, each in enumerate(rows) if place not in counted]
         remaining = iter(self._sums_of_codes(others) if others else ())
-        return [sums[place] if place in sums else next(remaining) for place, _ in enumerate(rows)]
+        return [counted.get(place) or next(remaining) for place in range(len(rows))]
 
     def _sums_of_codes(self, rows: Sequence[tuple[RowValue, Expression]]) -> list[Moments]:
         frame, codes = self._codes(rows)
@@ -347,32 +348,21 @@ class PolarsSample:
             for (row, _), total in zip(rows, totals, strict=True)
         ]
 
-    def _many_cuts(self, rows: Sequence[tuple[RowValue, Expression]]) -> list[_Cuts]:
-        """The values that so many of these conditions cut that it takes less to sort them.
+    def _many_cuts(self, rows: Sequence[tuple[RowValue, Expression]]) -> list[Cuts]:
+        """What takes a pass of its own: none of files that are not held, which are read once."""
+        many = many_cuts(rows)
+        if many:
+            columns = _columns_of(rows)
+            self._hold(columns)
+            if self._eager is None and self._holding(columns) is None:
+                return []
+        return many
 
-        None of files that are not held, which are read once for everything.
-        """
-        if len(rows) < _MANY_CUTS:
-            return []
-        columns = _columns_of(rows)
-        self._hold(columns)
-        if self._eager is None and self._holding(columns) is None:
-            return []
-        cuts: dict[Expression, _Cuts] = {}
-        for place, (_, expression) in enumerate(rows):
-            match expression:
-                case Operation(op, (value, Constant(value=float(number)))) if op in _CUTTING:
-                    if value not in cuts:
-                        cuts[value] = _Cuts(value)
-                    cuts[value].add(place, op, number)
-        return [each for each in cuts.values() if len(each.places) >= _MANY_CUTS]
-
-    def _counts(self, cuts: _Cuts) -> list[int]:
-        """How many rows fulfil each of the conditions."""
-        code = write_rows([cuts.value], PolarsLanguage)
-        table = self._table(column_names(cuts.value))
-        values = _staged(table, self._cleaned, code).select(*code.codes)
-        return cuts.counts(complete(self._batches(values), self._n))
+    def _values(self, value: Expression) -> Iterator[pl.DataFrame]:
+        """The values of an expression, in batches of one column."""
+        code = write_rows([value], PolarsLanguage)
+        frame = _staged(self._table(column_names(value)), self._cleaned, code)
+        return complete(self._batches(frame.select(*code.codes)), self._n)
 
     def _batches(self, frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:
         """The rows of a frame over the table: those of one in memory at once."""
@@ -438,52 +428,6 @@ class PolarsSample:
             if rows != self._n:
                 raise EOFError
         return totals
-
-
-# To sort values takes about as long as to compare them with so many numbers: a little longer where
-# all of them lie between the numbers, a quarter of it where few do.
-_MANY_CUTS = 50
-_CUTTING = (Op.BELOW, Op.AT_MOST, Op.ABOVE, Op.AT_LEAST)
-
-
-@dataclass(frozen=True, slots=True)
-class _Cuts:
-    """Comparisons of one value with numbers, and the `places` of these conditions in a list."""
-
-    value: Expression
-    places: list[int] = field(default_factory=list)
-    _comparisons: list[tuple[Op, float]] = field(default_factory=list)
-
-    def add(self, place: int, op: Op, number: float) -> None:
-        """One more condition."""
-        self.places.append(place)
-        self._comparisons.append((op, number))
-
-    def counts(self, batches: Iterable[pl.DataFrame]) -> list[int]:
-        """How many of the values fulfil each comparison; one that is NULL fulfils none.
-
-        Those below all numbers, or above all, are in no need of an order.
-        """
-        numbers = np.array([number for _, number in self._comparisons])
-        least, most = numbers.min(), numbers.max()
-        known, (below, at_most) = 0, np.zeros((2, len(numbers)), dtype=np.int64)
-        for frame in batches:
-            for batch in frame.iter_slices(BATCH_ROWS):
-                values = batch.to_series().drop_nulls().to_numpy()
-                outside = values < least
-                before = np.count_nonzero(outside)
-                outside |= values > most
-                between = np.sort(values[~outside])
-                known += len(values)
-                below += before + between.searchsorted(numbers, "left")
-                at_most += before + between.searchsorted(numbers, "right")
-        by_op = {
-            Op.BELOW: below,
-            Op.AT_MOST: at_most,
-            Op.ABOVE: known - at_most,
-            Op.AT_LEAST: known - below,
-        }
-        return [int(by_op[op][place]) for place, (op, _) in enumerate(self._comparisons)]
 
 
 def _columns_of(rows: Sequence[tuple[RowValue, Expression]]) -> list[str]:
