@@ -31,7 +31,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, time
 from enum import StrEnum
 from functools import wraps
-from typing import Any, TypeAlias, TypeVar, cast
+from typing import Any, TypeAlias, TypeVar
 
 from holdfast.errors import InvalidQuestion
 
@@ -258,12 +258,12 @@ def bottom_up(find: Callable[[Any], _T]) -> Callable[[Expression], _T]:
     def remembered(expression: Expression) -> _T:
         if not isinstance(expression, Operation):
             return find(expression)
-        known = expression.known
+        known: dict[Callable[..., _T], _T] = expression.known
         if find in known:
-            return cast("_T", known[find])
+            return known[find]
         if expression.height <= _SHALLOW:
-            shallow = known[find] = find(expression)
-            return shallow
+            known[find] = find(expression)
+            return known[find]
         pending = [expression]
         while pending:
             node = pending[-1]
@@ -275,8 +275,7 @@ def bottom_up(find: Callable[[Any], _T]) -> Callable[[Expression], _T]:
             else:
                 node.known[find] = find(node)
                 pending.pop()
-        result: _T = known[find]
-        return result
+        return known[find]
 
     return remembered
 
