@@ -247,6 +247,8 @@ def integer_at_least(name: str, value: object, least: int) -> int:
 
 def integer_between(name: str, value: object, least: int, most: int) -> int:
     """A whole number from `least` to `most`."""
+    if type(value) is int and least <= value <= most:  # nearly always
+        return value
     allowed = f"a whole number from {least:,} to {most:,}"
     number = finite(name, value, allowed)
     if not number.is_integer() or not least <= number <= most:

@@ -14,6 +14,7 @@ import math
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,11 +27,14 @@ import holdfast
 from holdfast.errors import HoldfastError
 from holdfast.holdout.holdout import Holdout
 from holdfast.ledger.audit import audit
+from holdfast.ledger.store import Store
+from holdfast.ledger.transcript import Transcript
 from holdfast.mechanisms.catalogue import CATALOGUE
 from tests.holdout import candidates
 from tests.holdout.tables import BOUNDS, noise_by_number, same_secret, table
 from tests.ledger.reading import rows_of
 from tests.mechanisms import sessions
+from tests.seam import transcript_of
 from tests.statistics import zoo
 
 RECORD = Path(__file__).with_name("released_sessions.json")
@@ -94,7 +98,12 @@ def asked(holdout: Holdout, verb: str, question: Any, *arguments: Any, **options
 
 
 def ending(holdout: Holdout, ledger: Path) -> Lines:
-    """The budget, and all entries."""
+    """The budget, and all entries; what was folded as it was made here is what they say."""
+    with closing(Store.open(ledger)) as store:
+        read, folded = Transcript.resumed(store), transcript_of(holdout)
+        assert list(read.answers) == list(folded.answers)
+        assert list(read.lines) == list(folded.lines)
+        assert read.account == folded.account
     yield line("budget", holdout.budget.to_dict())
     for number, (_, text, _) in enumerate(rows_of(ledger), start=1):
         body = json.loads(text)

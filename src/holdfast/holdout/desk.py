@@ -527,9 +527,10 @@ class Desk:
             )
             for offer, wish in zip(offers, wishes, strict=True)
         ]
-        self._write(*before, reservation(now(), mechanism.name, reserved))
-        pending = self.transcript.pending
-        if pending is not None and not self._settle(pending, lambda: questions, conclude):
+        bodies = [*before, reservation(now(), mechanism.name, reserved)]
+        pending = Pending(self.transcript.count + len(bodies), mechanism, tuple(reserved))
+        self._write(*bodies, reserved=pending)
+        if not self._settle(pending, lambda: questions, conclude):
             raise given_up(pending)
         return self.transcript.newest(len(questions))
 
@@ -624,8 +625,8 @@ class Desk:
             return wish.question
         return read_again(offer.question, self.table)
 
-    def _write(self, *bodies: Body) -> None:
-        """Entries in one commit."""
+    def _write(self, *bodies: Body, reserved: Pending | None = None) -> None:
+        """Entries in one commit; one of them may reserve a batch."""
         transcript = self.transcript
         with self.store.guard:  # who reads finds them written and folded, or neither
             checkpoint = transcript.checkpoint()
@@ -633,7 +634,7 @@ class Desk:
             rows = self.store.append(entries, transcript.count, transcript.head, checkpoint)
             if checkpoint is not None:
                 transcript.checkpointed()
-            transcript.apply(rows)
+            transcript.apply(rows, reserved)
 
 
 def _is_own(wish: Wish, request: Request) -> bool:

@@ -191,10 +191,12 @@ _Source: TypeAlias = "Implied | None"  # None: nothing was released of it
 def _meet(sources: Iterable[_Source]) -> _Source:
     """What all of them say together."""
     each = [source for source in sources if source is not None]
+    if not each:
+        return None
     intervals = [source.interval for source in each]
     contradicting = [source for source in each if source.interval is None]
-    if contradicting or not each:
-        return contradicting[0] if contradicting else None
+    if contradicting:
+        return contradicting[0]
     consistent = [interval for interval in intervals if interval is not None]
     lows, highs = zip(*consistent, strict=True)
     lowest, highest = lows.index(max(lows)), highs.index(min(highs))
@@ -493,6 +495,8 @@ class Implications:
         looks = self._looks(question, released)
         turned, both = _turned(question)
         others = [] if turned is None else self._looks(turned, released)
+        if not looks and not others:
+            return None
         own = {each.look for each in looks}
         other = _meet(_says(each) for each in others if each.look not in own)
         return _meet([*map(_says, looks), _linear(other, -1, both)])
@@ -630,9 +634,10 @@ def _bounding(op: Op, source: Implied) -> Implied:
 
 def _turned(question: Bound) -> tuple[Bound | None, int]:
     """The share of all other rows, or the difference with its sign changed; what both add up to."""
-    among, condition = mean_within(question), condition_of_share(question)
-    if among is not None and condition is not None:
-        return mean_of(build.negation(condition), among[1]), 1
+    among = mean_within(question)
+    if among is not None and among[0].is_condition:
+        value, inside = among
+        return mean_of(build.negation(expression_of(value)), inside), 1
     if isinstance(question, Difference):
         return Difference(question.second, question.first), 0
     pair = _pair(question)

@@ -239,10 +239,13 @@ def bottom_up(find: Callable[[Any], _T]) -> Callable[[Expression], _T]:
     def remembered(expression: Expression) -> _T:
         if not isinstance(expression, Operation):
             return find(expression)
-        known = expression.known
-        if find not in known and expression.height <= _SHALLOW:
+        known: dict[Callable[..., _T], _T] = expression.known
+        if find in known:
+            return known[find]
+        if expression.height <= _SHALLOW:
             known[find] = find(expression)
-        pending = [] if find in known else [expression]
+            return known[find]
+        pending = [expression]
         while pending:
             node = pending[-1]
             unknown = [
@@ -253,8 +256,7 @@ def bottom_up(find: Callable[[Any], _T]) -> Callable[[Expression], _T]:
             else:
                 node.known[find] = find(node)
                 pending.pop()
-        result: _T = known[find]
-        return result
+        return known[find]
 
     return remembered
 

@@ -406,8 +406,7 @@ def surprise_prior(c: int, f: int, m: int = 1) -> float:
     check of the batch, so the products of eps and 1 - eps sum to 1 over all 2^m patterns.
     """
     c = require.integer_at_least("c", c, 0)
-    f = require.integer_at_least("f", f, 0)
-    require.between("f", f, 0, c)
+    f = require.integer_between("f", f, 0, c)
     m = require.positive_integer("m", m)
     a, b = _SURPRISED + f, _CONFIRMED + c - f
     log_kept = math.fsum(math.log1p(-a / (a + b + i)) for i in range(m))
