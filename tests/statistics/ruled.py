@@ -18,7 +18,7 @@ from holdfast.mechanisms.described import recorded_rule, release_of
 from holdfast.question.columns import Schema
 from holdfast.question.declaring import Scale
 from holdfast.question.expression import ColumnType
-from holdfast.statistics.bind import bind, short_name
+from holdfast.statistics.bind import TABLES, bind, short_name
 from holdfast.statistics.derived import Estimate, is_derived
 from holdfast.statistics.description import (
     DescribedQuestion,
@@ -33,6 +33,7 @@ from holdfast.statistics.description import (
 )
 from holdfast.statistics.entry import Bound, Table
 from holdfast.statistics.quantile import Quantile
+from holdfast.statistics.registry import STATISTICS
 from holdfast.statistics.rule import Ground, Rule, Symbols, Told
 from holdfast.statistics.statistic import is_single, own_unit
 from holdfast.theory.base.intervals import Interval
@@ -74,6 +75,49 @@ MORE = [
     "avg(no_such)",
     "avg(x",
     "mean(x) by arm",
+]
+EDGES = [
+    *(f"avg(x, sigma = {sigma})" for sigma in (119.9, 120, 120.1)),
+    *(f"avg(x, sigma = 1) where arm = 'A'{share}" for share in ("", ", share >= 0.5")),
+    *("avg(x, variance <= 90)", "avg(x, variance <= 0)", "avg(x, variance <= -1)"),
+    *("avg(open, share >= 0)", "avg(open, share >= 1) where new", "avg(open, b = 1)"),
+    *("sum(x, 0)", "sum(z, 1.5)", "sum(z, 1)", "count(x, 5)", "count(new, 1)"),
+    *(f"sum(z, {size})" for size in (2**53 - 1, 2**53, 1e300)),
+    *(f"rmse(x, z, {cap})" for cap in ("0", "0.0001", "1e400", "9.9999", "12345.6")),
+    *("closer(x, k, z, 0)", "r2(k, z, -3, 9, 0)", "r2(k, z, 9, -3, 8)", "r2(k, z, 9, 9, 8)"),
+    *("coordinate(0, 3, z, k)", "coordinate(3, 3, z, k)", "coordinate(1, 0, z, k)"),
+    *("coordinate_l1(1, -1, z, k)", "coordinate(1, 3, z)", "coordinate(1.5, 3, z, k)"),
+    *("geometric_mean(x)", "geometric_mean(p)", "geometric_mean(exp(p))"),
+    *("difference(new, old)", "difference(p, new)", "difference(open, x)", "difference(p, p)"),
+    *("difference(avg(p), rest)", "difference(median(p), avg(p))", "difference(avg(p), p)"),
+    *("effect(z, arm)", "effect(z, new)", "effect(z, site)", "effect(z, k > 4) where arm = 'A'"),
+    *("effect(z, p)", "effect(p, 1 = 1)", "auc(y, p)", "auc(p, p)", "auc(p, y, 1)", "kendall(x)"),
+    *("kendall(new, old)", "correlation(x, x)", "covariance(x, arm)", "slope(x, 3)"),
+    *(f"quantile(x, {level})" for level in (0, 1e-9, 0.5, 1, -0.1)),
+    *(f"quantile(k, 0.5, {step})" for step in (0, 1, 0.5, 21, 1e-9)),
+    *("quantile(open, 0.5)", "median(arm)", "median(new)", "median(x) where arm = 'no'"),
+    *("catoni(x, 0)", "catoni(x, -1)", "catoni(x, 1e-9)", "catoni(x + 1, 5)", "catoni(new, 5)"),
+    *("log_loss(p, y)", "log_loss(x, y)", "log_loss(p, p)", "brier(x, y)", "brier(y, p)"),
+    *("f1(p, y)", "f1(new, p)", "balanced_accuracy(x, y)", "accuracy(x, z)", "error(arm, arm)"),
+    *("avg(arm)", "avg('a')", "avg(3)", "avg(1 = 1)", "avg(p) where p", "avg(p) where 1 = 1"),
+    *(
+        "avg(p) where arm in ('A', 'B', 'C')",
+        "avg(p) where not new",
+        "avg(case when new then 1 end)",
+    ),
+    *(
+        "histogram(x, 0, 10, 20)",
+        "histogram(x, 10)",
+        "histogram(x, 10, 10)",
+        "histogram(x, 20, 10)",
+    ),
+    *("distribution(x)", "distribution(x, 5)", "distribution(k)", "avg(p) by arm", "avg(p) by x"),
+    *("std(open) where new", "variance(heavy)", "std(p)", "variance(new)", "std(3)"),
+    *(
+        f"{name}({', '.join(['p'] * many)})"
+        for name in (*STATISTICS, *TABLES, "mean", "proportion")
+        for many in range(8)
+    ),
 ]
 LEVEL = math.log(0.02)
 GROUNDS: dict[str, Ground] = {
@@ -177,8 +221,8 @@ def _of_symbols(part: DescribedQuestion, symbols: Symbols) -> Any:
 def joins() -> Facts:
     """What a statistic is by itself, its concentration, and what follows from its parts."""
     for name, schema in (("missing", SCHEMA), ("whole", WHOLE)):
-        for text in [*zoo.TEXTS, *zoo.ALSO, *MORE]:
-            label = f"{name}, {text};"
+        for text in [*zoo.TEXTS, *zoo.ALSO, *MORE, *EDGES]:
+            label = f"{name}, {text.partition('(')[0]};{text}"
             try:
                 question = bind(text, Table(schema))
             except HoldfastError:
