@@ -168,11 +168,11 @@ def _rule(label: str, text: str, ground: Ground) -> Facts:
         facts += [recorded_rule(rule), rule.symbols, rule.method, rule.theorems, method_of(rule)]
         facts += [sure_half_width(rule), truth_of(rule), units_of(rule)]
         yield f"{label} {part.text}", facts
-        for place, symbols in enumerate(_symbols(rule)):
+        for place, symbols in enumerate(symbols_of(rule)):
             yield from of_call(f"{label} {place}", partial(_of_symbols, part, symbols))
 
 
-def _symbols(rule: Rule) -> Iterator[Symbols]:
+def symbols_of(rule: Rule) -> Iterator[Symbols]:
     """Symbols as long as the rule reads them: the lowest, the highest, some between, and beyond."""
     n, points = rule.rows, getattr(rule, "points", 64)
     length = next(filter(partial(_is_read, rule), range(1, 8)))
@@ -255,7 +255,7 @@ def _single(label: str, question: Bound) -> Facts:
         yield from _single(f"{label} of {part.text}", part)
     for low, value, high in ((0.2, 0.3, 0.5), (0.0, 0.0, 0.0), (1.0, 1.0, 1.0), (0.0, 0.5, 1.0)):
         estimates = [
-            Estimate(*_placed(each, value, low + 0.01 * k, high + 0.01 * k))
+            Estimate(*placed(each, value, low + 0.01 * k, high + 0.01 * k))
             for k, each in enumerate(parts)
         ]
         yield from of_call(f"{label} join {value}", lambda: question.join(estimates))  # noqa: B023
@@ -270,7 +270,7 @@ def _threshold(quantile: Quantile, place: int) -> str:
     return quantile.threshold(quantile.place(place)).text
 
 
-def _placed(part: Bound, value: float, low: float, high: float) -> tuple[float, Interval]:
+def placed(part: Bound, value: float, low: float, high: float) -> tuple[float, Interval]:
     """Fractions of a part's range in its own unit."""
     low, high = min(low, 1.0), min(high, 1.0)
     width = part.high - part.low
