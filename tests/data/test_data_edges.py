@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from importlib import import_module
 from tempfile import TemporaryFile
 
 import numpy as np
@@ -26,8 +25,7 @@ from holdfast.errors import HoldfastError, InvalidArgument
 from holdfast.question import Schema, parse_row
 from holdfast.question.expression import ColumnType
 from holdfast.question.row import row_value
-
-fingerprint = import_module("holdfast.data.fingerprint")  # the package has a function so called
+from tests import seam
 
 
 def sample(**columns: object) -> PolarsSample:
@@ -114,7 +112,7 @@ def test_every_bit_of_a_seed_counts() -> None:
     ],
 )
 def test_row_numbers_are_consecutive(numbers: list[int | None], is_numbering: bool) -> None:
-    assert fingerprint._is_row_number(sample(x=numbers), "x") is is_numbering
+    assert seam.real(seam.IS_ROW_NUMBER)(sample(x=numbers), "x") is is_numbering
 
 
 @pytest.mark.parametrize(
@@ -122,7 +120,7 @@ def test_row_numbers_are_consecutive(numbers: list[int | None], is_numbering: bo
     [([], 1), ([math.inf], 1), ([3.0, 3.0], 1), ([0.0, 0.5], 2), ([0.0, 0.25, 1.0], 5)],
 )
 def test_steps_between_numbers_are_counted(numbers: list[float], steps: int) -> None:
-    assert fingerprint._steps(numbers) == steps
+    assert seam.real(seam.STEPS_BETWEEN)(numbers) == steps
 
 
 def test_contents_that_occur_once_tell_nothing() -> None:

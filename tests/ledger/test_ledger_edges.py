@@ -15,9 +15,9 @@ from holdfast.ledger.attachments import AttachedColumn, BoardRecord, BoardTerms,
 from holdfast.ledger.composites import claim_verdict, read_whole
 from holdfast.ledger.dictionaries import Dictionary
 from holdfast.ledger.entries import Recorded, Request, closing, ended, retirement, revelation
-from holdfast.ledger.implied import Implied, _apart, _joined, _linear, _meet
+from holdfast.ledger.implied import Implied
 from holdfast.ledger.secret import SECRET_BYTES, decrypted, encrypted, secret_itself
-from holdfast.ledger.subjects import _Level, further_condition
+from holdfast.ledger.subjects import further_condition
 from holdfast.mechanisms.terms import Account, Terms
 from holdfast.question import Schema, parse_row
 from holdfast.question.bounds import Range
@@ -25,7 +25,12 @@ from holdfast.question.expression import ColumnType, Expression, Op
 from holdfast.statistics.bind import bind
 from holdfast.statistics.entry import Table
 from holdfast.theory.base.intervals import Interval
+from tests import seam
 
+apart, joined, linear, meet = map(
+    seam.real,
+    (seam.IMPLIED_APART, seam.IMPLIED_JOINED, seam.IMPLIED_LINEAR, seam.IMPLIED_MEET),
+)
 SECRET = bytes(range(SECRET_BYTES))
 SCHEMA = Schema(dict.fromkeys("abc", ColumnType.BOOLEAN))
 TERMS = Terms(1_000, 0.1, 0.95, 20, Independent())
@@ -330,55 +335,55 @@ def test_an_interval_is_narrower_by_more_than_a_rounding() -> None:
 def test_what_follows_names_the_looks_of_both_of_its_ends() -> None:
     first, second = Implied(Interval(0.2, 0.6), (1,), (2,)), Implied(Interval(0.3, 0.9), (3,), (4,))
     nothing = Implied(None, (5,), (6,))
-    met = _meet([first, None, second])
+    met = meet([first, None, second])
     assert met is not None
     assert (met.interval, met.low_from, met.high_from) == (Interval(0.3, 0.6), (3,), (2,))
-    assert _meet([None]) is None
-    assert _meet([first, nothing, None]) == nothing
-    turned, same = _linear(first, -1, 1), _linear(first, 1)
+    assert meet([None]) is None
+    assert meet([first, nothing, None]) == nothing
+    turned, same = linear(first, -1, 1), linear(first, 1)
     assert turned is not None
     assert same is not None
     assert (turned.low_from, turned.high_from) == ((2,), (1,))
     assert turned.interval is not None
     assert turned.interval == pytest.approx((0.4, 0.8))
     assert (same.low_from, same.high_from) == ((1,), (2,))
-    assert (_linear(None, 1), _linear(nothing, -1)) == (None, nothing)
-    apart = _apart(second, first)
-    assert apart is not None
-    assert (apart.low_from, apart.high_from) == ((3, 2), (4, 1))
-    assert apart.interval is not None
-    assert apart.interval.low == pytest.approx(-0.3)
-    assert apart.interval.high == pytest.approx(0.7)
-    assert (_apart(None, first), _apart(first, nothing), _apart(nothing, None)) == (
+    assert (linear(None, 1), linear(nothing, -1)) == (None, nothing)
+    between = apart(second, first)
+    assert between is not None
+    assert (between.low_from, between.high_from) == ((3, 2), (4, 1))
+    assert between.interval is not None
+    assert between.interval.low == pytest.approx(-0.3)
+    assert between.interval.high == pytest.approx(0.7)
+    assert (apart(None, first), apart(first, nothing), apart(nothing, None)) == (
         None,
         nothing,
         nothing,
     )
-    assert _apart(first, Implied(Interval(-math.inf, 0.5), (7,), (8,))) is None
+    assert apart(first, Implied(Interval(-math.inf, 0.5), (7,), (8,))) is None
 
 
 def test_shares_of_conditions_bound_that_of_both_and_of_either() -> None:
     high, low = Implied(Interval(0.8, 0.9), (1,), (2,)), Implied(Interval(0.3, 0.4), (3,), (4,))
-    both, either = _joined(Op.AND, [high, low]), _joined(Op.OR, [high, low])
+    both, either = joined(Op.AND, [high, low]), joined(Op.OR, [high, low])
     assert both is not None
     assert either is not None
     assert both.interval == pytest.approx((0.1, 0.4))
     assert (both.low_from, both.high_from) == ((1, 3), (4,))
     assert either.interval == pytest.approx((0.8, 1.0))
     assert (either.low_from, either.high_from) == ((1,), (2, 4))
-    one = _joined(Op.AND, [low, None])
+    one = joined(Op.AND, [low, None])
     assert one is not None
     assert one.interval == pytest.approx((0.0, 0.4))
-    other = _joined(Op.OR, [None, low])
+    other = joined(Op.OR, [None, low])
     assert other is not None
     assert other.interval == pytest.approx((0.3, 1.0))
-    assert _joined(Op.AND, [None, None]) is None
+    assert joined(Op.AND, [None, None]) is None
     nothing = Implied(None, (5,), (6,))
-    assert _joined(Op.AND, [high, nothing, None]) == nothing
+    assert joined(Op.AND, [high, nothing, None]) == nothing
 
 
 def test_at_the_ends_of_a_range_a_quantile_implies_no_share() -> None:
-    level = _Level("x", Fraction(1, 2), Interval(0.0, 10.0))
+    level = seam.real(seam.LEVEL_OF_QUANTILE)("x", Fraction(1, 2), Interval(0.0, 10.0))
     assert len(level.shares(Interval(2.0, 8.0))) == 2
     assert len(level.shares(Interval(0.0, 8.0))) == len(level.shares(Interval(2.0, 10.0))) == 1
     assert len(level.shares(Interval(0.0, 10.0))) == 0

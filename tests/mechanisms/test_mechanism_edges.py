@@ -15,10 +15,8 @@ from holdfast.errors import BudgetExhausted, InvalidArgument, ToleranceTooTight
 from holdfast.mechanisms.catalogue import CATALOGUE, choose
 from holdfast.mechanisms.claims import CHECKS, more_than
 from holdfast.mechanisms.described import DESCRIBED
-from holdfast.mechanisms.forecast_checks import _trained
-from holdfast.mechanisms.forecast_claims import ForecastClaims
 from holdfast.mechanisms.forecast_gates import FORECAST_GATES
-from holdfast.mechanisms.guess_and_check import CountedChecks, CountedTree, _is_inside
+from holdfast.mechanisms.guess_and_check import CountedChecks, CountedTree
 from holdfast.mechanisms.mechanism import ROUNDED_ENDS, Offer, TrainedMean, Wish, alike, lies_in
 from holdfast.mechanisms.noise import LAPLACE
 from holdfast.mechanisms.private import PrivateTheorem
@@ -31,6 +29,7 @@ from holdfast.theory.base.concentration import SubGaussian
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.safeside import round_down, round_up
 from holdfast.theory.leakage.nats import LeakageAccount
+from tests import seam
 from tests.mechanisms.fake import CONDITION, independent
 
 TERMS = independent(5_000, tolerance=0.3, questions=10)
@@ -41,7 +40,7 @@ def test_a_claim_is_confirmed_where_all_that_the_truth_can_be_is_inside() -> Non
     """[0.25, 0.75] around 0.5 is rounded outwards: a claim of just that is not confirmed."""
 
     def confirmed(low: float, high: float, value: float = 0.5) -> bool:
-        return _is_inside(replace(ALONE, claim=(low, high)), value)
+        return bool(seam.real(seam.WITHIN_A_CLAIM)(replace(ALONE, claim=(low, high)), value))
 
     below, above = round_down(0.25), round_up(0.75)
     assert confirmed(below, above)
@@ -131,21 +130,22 @@ def test_below_a_rounding_a_profile_on_a_grid_says_what_it_says_of_nothing() -> 
 
 @pytest.mark.parametrize("sides", [(0.4, 0.7), (0.0, 0.7), (0.4, 1.0), (0.0, 1.0)])
 def test_a_trained_guess_may_be_off_as_far_as_the_nearer_bound(sides: tuple[float, float]) -> None:
+    trained = seam.real(seam.TRAINED_GUESS)
     low, high = sides
     reaches = [0.6 - low] * (low > 0.0) + [high - 0.6] * (high < 1.0)
-    found = _trained(Wish(CONDITION, 0.1, sides, 0.6), TrainedMean(0.5, 0.2, 900))
+    found = trained(Wish(CONDITION, 0.1, sides, 0.6), TrainedMean(0.5, 0.2, 900))
     assert found is not None
     assert found == type(found)(0.6, min(reaches, default=1.0), 0.5, 0.2, 900)
-    assert _trained(Wish(CONDITION, 0.1, sides), TrainedMean(0.5, 0.2, 900)) is None
-    assert _trained(Wish(CONDITION, 0.1, None, 0.6), TrainedMean(0.5, 0.2, 900)) is None
-    assert _trained(Wish(CONDITION, 0.1, sides, 0.6), None) is None
+    assert trained(Wish(CONDITION, 0.1, sides), TrainedMean(0.5, 0.2, 900)) is None
+    assert trained(Wish(CONDITION, 0.1, None, 0.6), TrainedMean(0.5, 0.2, 900)) is None
+    assert trained(Wish(CONDITION, 0.1, sides, 0.6), None) is None
 
 
 def test_a_claim_without_a_forecast_has_no_weight_of_its_own() -> None:
     bare = Wish(CONDITION, 0.1, (more_than(0.5), 1.0), gated=True)
     (offer,) = CHECKS.offer(TERMS, Account(), [bare])
     with pytest.raises(TypeError, match="no weight of its own"):
-        ForecastClaims._entered(FORECAST_GATES, TERMS, Account(), bare, offer, -3.0)
+        seam.real(seam.FORECAST_ENTERED)(FORECAST_GATES, TERMS, Account(), bare, offer, -3.0)
     releases = CHECKS.settle([offer], ["confirmed"])
     with pytest.raises(TypeError, match="has no forecast"):
         FORECAST_GATES.advance(Account(), [offer], releases)

@@ -13,7 +13,7 @@ from holdfast.errors import InvalidQuestion
 from holdfast.question.declaring import Scale
 from holdfast.statistics.averages import difference, mean
 from holdfast.statistics.bind import bind, require_written
-from holdfast.statistics.derived import Estimate, OpenDifference, _least_share, is_derived
+from holdfast.statistics.derived import Estimate, OpenDifference, is_derived
 from holdfast.statistics.entry import Table
 from holdfast.statistics.log_scale import (
     FARTHEST,
@@ -22,10 +22,11 @@ from holdfast.statistics.log_scale import (
     sizes_from_log_scale,
 )
 from holdfast.statistics.mean import KnownVariance, known_variance
-from holdfast.statistics.player import _beyond, is_whole
+from holdfast.statistics.player import is_whole
 from holdfast.statistics.statistic import Statistic, is_single
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.propagation import group_variance, share_variance
+from tests import seam
 from tests.statistics.ruled import WHOLE
 
 TABLE = Table(WHOLE)
@@ -115,7 +116,7 @@ def test_the_share_of_a_group_bounds_the_variance_of_what_is_constant_elsewhere(
 def test_the_share_of_a_group_is_rounded_down_to_four_digits(
     share: tuple[float, float], least: float | None
 ) -> None:
-    assert _least_share(Interval(*share)) == least
+    assert seam.real(seam.LEAST_SHARE)(Interval(*share)) == least
 
 
 def test_no_error_is_explained_where_there_may_be_none() -> None:
@@ -159,16 +160,16 @@ def test_the_range_of_what_never_changes_is_one_value() -> None:
 
 
 def test_what_is_gated_is_surely_beyond_its_bound() -> None:
-    statistic = single("avg(x)")  # from -60 to 180
+    statistic, beyond = single("avg(x)"), seam.real(seam.BEYOND_A_BOUND)  # from -60 to 180
     for bound in (0.0, 20.0, 33.3, -59.9, 179.9):
         place = (bound + 60.0) / 240.0
-        above = _beyond(place, bound, statistic, "at least")
-        below = _beyond(place, bound, statistic, "at most")
+        above = beyond(place, bound, statistic, "at least")
+        below = beyond(place, bound, statistic, "at most")
         assert below < above <= math.nextafter(place, 2.0) + 1e-15
         exact = np.longdouble(bound + 60.0) / 240
         assert below < exact < above
-    assert _beyond(0.5, 60.0, statistic, "at least") == math.nextafter(0.5, 1.0)
-    assert _beyond(0.5, 60.0, statistic, "at most") == math.nextafter(0.5, 0.0)
+    assert beyond(0.5, 60.0, statistic, "at least") == math.nextafter(0.5, 1.0)
+    assert beyond(0.5, 60.0, statistic, "at most") == math.nextafter(0.5, 0.0)
 
 
 def test_an_interval_that_says_nothing_is_the_range_but_for_roundings() -> None:
