@@ -67,6 +67,7 @@ SYNC_FOLDER = "holdfast.ledger.sqlite.sync_folder"
 WRITE_SECRET = "holdfast.ledger.sqlite.write_new"
 # And what is tested by itself.
 BEYOND_A_BOUND = "holdfast.statistics.player._beyond"
+ENDS_OF_BINS = "holdfast.data.histogram._ends_of"
 FORECAST_ENTERED = "holdfast.mechanisms.forecast_claims.ForecastClaims._entered"
 IMPLIED_APART = "holdfast.ledger.implied._apart"
 IMPLIED_JOINED = "holdfast.ledger.implied._joined"

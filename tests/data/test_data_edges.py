@@ -187,3 +187,22 @@ def test_arms_are_counted_where_their_values_surely_are() -> None:
         (1, 0, 1, 1, 1),
         (1, 3, 4, 1, 1),
     ]
+
+
+def test_a_split_without_a_seed_is_that_of_seed_0() -> None:
+    frame = pl.DataFrame({"x": range(30)})
+    assert split(frame)[1].equals(split(frame, 0.5, 0)[1])
+    assert not split(frame)[1].equals(split(frame, 0.5, 1)[1])
+
+
+@pytest.mark.parametrize("top", [2**30, 3 * 2**20 + 7])
+def test_bins_end_two_steps_from_their_own(top: int) -> None:
+    """By so many a row's value may be off; a bin has 2^16 steps."""
+    count = -(-(top + 1) // 2**16)
+    low, high = seam.real(seam.ENDS_OF_BINS)(count, top)
+    first = np.arange(count) * 2.0**16
+    assert low * top == pytest.approx(np.maximum(first - 2.0, 0.0), abs=1e-6)
+    assert high * top == pytest.approx(np.minimum(first + 2.0**16 - 1.0 + 2.0, top), abs=1e-6)
+    for most in (0, 1):
+        ends = seam.real(seam.ENDS_OF_BINS)(most + 1, most)
+        assert [each.tolist() for each in ends] == [[0.0, 1.0][: most + 1]] * 2

@@ -138,5 +138,9 @@ def test_a_scale_that_training_rows_contradict_is_told() -> None:
     (apart,) = told([0.0] * 99 + [60.0], Scale(3.0, 1.0))
     assert "two are 60 apart" in apart
     assert told([0.0] * 99 + [60.0], Scale(30.0, 1.0)) == []
+    (apart,) = told([-40.0] + [0.0] * 98 + [60.0], Scale(3.0, 1.0))
+    assert "two are 100 apart" in apart
+    (apart,) = told([40.0] * 99 + [100.0], Scale(3.0, 1.0))
+    assert "two are 60 apart" in apart
     assert told([9.0], Scale(1.0)) == []
     assert list(implausible_scales(sample(t=["a", "b"]), {"t": Scale(1.0), "no": Scale(1.0)})) == []

@@ -108,6 +108,13 @@ def test_a_difference_tells_how_many_rows_it_would_take() -> None:
     assert (below.interval_text[-7:], above.interval_text[-7:]) == ("below 0", "above 0")
 
 
+def test_what_says_nothing_is_in_the_middle_of_where_it_can_be() -> None:
+    line = replace(recorded((0.2, 0.6)), range=Interval(-2.0, 4.0))
+    assert line.estimate.value == pytest.approx(0.4)
+    assert replace(line, interval=Interval(-math.inf, 0.6)).estimate.value == 1.0
+    assert replace(line, value=0.3).estimate.value == 0.3
+
+
 def test_a_part_of_a_range_is_inside_it() -> None:
     line = replace(recorded((-math.inf, 3.0), 1.0), range=Interval(-1.0, 3.0))
     assert line.part_of_range == Interval(0.0, 1.0)
@@ -137,6 +144,35 @@ def test_a_claim_is_shown_by_its_side(
     expected = side and side.replace("=", "")
     assert replace(gated, status="shown").side == expected
     assert replace(line, claim=claim).side is None
+
+
+@pytest.mark.parametrize(
+    ("side", "guess", "claim"),
+    [
+        ("at most", 1.0, (0.0, 0.5)),
+        ("at least", 2.0, (0.75, 1.0)),
+        (None, 1.0, None),
+        ("at most", None, None),
+    ],
+)
+def test_a_claim_of_one_side_is_a_part_of_the_range(
+    side: Any, guess: float | None, claim: tuple[float, float] | None
+) -> None:
+    request = Request("avg(x)", -1.0, 3.0, verb="check", side=side, guess=guess)
+    line = read_whole(
+        {
+            "request": request.body(),
+            "interval": (-1.0, 3.0),
+            "line": 1,
+            "parts": [],
+            "status": "confirmed",
+            "value": 1.0,
+            "charge": 0.0,
+        },
+        "now",
+        "receipt",
+    )
+    assert line.claim == claim
 
 
 # What entries may say -----------------------------------------------------------------------------
