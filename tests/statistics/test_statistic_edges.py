@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from holdfast.errors import InvalidQuestion
+from holdfast.errors import InvalidArgument, InvalidQuestion
 from holdfast.question.declaring import Scale
 from holdfast.statistics.averages import difference, mean
 from holdfast.statistics.bind import bind, require_written
@@ -22,6 +22,7 @@ from holdfast.statistics.log_scale import (
     sizes_from_log_scale,
 )
 from holdfast.statistics.mean import KnownVariance, known_variance
+from holdfast.statistics.metrics import METRICS, cap_of_errors
 from holdfast.statistics.player import is_whole
 from holdfast.statistics.statistic import Statistic, is_single
 from holdfast.theory.base.intervals import Interval
@@ -234,3 +235,47 @@ def test_thresholds_and_edges_rise(thresholds: tuple[int, ...]) -> None:
     for name in ("distribution", "histogram"):
         with pytest.raises(InvalidQuestion):
             bind(bindable(f"{name}(x, {listed})"), TABLE)
+
+
+# Metrics ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("errors", "cap"),
+    [
+        ([0.1234], 0.124),
+        ([-0.5, 0.125], 0.5),
+        ([999.5], 1_000.0),
+        ([1_000.0], 1_000.0),
+        ([1_001.0], 1_010.0),
+        ([0.000_999_1], 0.001),
+        (list(range(101)), 99.0),
+        ([*range(101), 200], 100.0),
+    ],
+)
+def test_errors_are_capped_at_their_last_hundredth(errors: list[float], cap: float) -> None:
+    """Rounded up to three digits."""
+    assert cap_of_errors(errors) == cap
+
+
+@pytest.mark.parametrize("errors", [[], [0.0], [math.inf], [math.nan]])
+def test_errors_that_cap_nothing_are_refused(errors: list[float]) -> None:
+    with pytest.raises(InvalidArgument, match="which caps nothing"):
+        cap_of_errors(errors)
+
+
+def test_metrics_are_averages_of_rows_or_are_not_and_have_a_direction() -> None:
+    """Where less is better, scikit-learn's scoring is the negative."""
+    of_rows = {name for name, each in METRICS.items() if each.of_rows}
+    errors = {"mean_absolute_error", "mean_squared_error"}
+    assert of_rows == {"accuracy", "brier", "log_loss", *errors}
+    for each in METRICS.values():
+        if each.scoring is not None:
+            assert each.scoring.startswith("neg_") is not each.more_is_better
+    powers = {name: (each.power, each.root) for name, each in METRICS.items() if each.power}
+    assert powers == {
+        "mean_absolute_error": (1, False),
+        "mean_squared_error": (2, False),
+        "root_mean_squared_error": (2, True),
+        "r2": (2, False),
+    }
