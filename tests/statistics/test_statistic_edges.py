@@ -173,6 +173,17 @@ def test_what_is_gated_is_surely_beyond_its_bound() -> None:
     assert beyond(0.5, 60.0, statistic, "at most") == math.nextafter(0.5, 0.0)
 
 
+def test_a_claim_of_the_whole_range_says_nothing() -> None:
+    claimed = seam.real(seam.ONE_SIDED)
+    for bound, side in ((-60.0, "at least"), (180.0, "at most")):
+        with pytest.raises(InvalidArgument, match="is never beyond it"):
+            claimed(single("avg(x)"), bound, side)
+    for bound, side in ((-59.0, "at least"), (179.0, "at most")):
+        claimed(single("avg(x)"), bound, side)
+    for side in ("at least", "at most"):  # where there is one value only, all is known
+        claimed(single("avg(x * 0)"), 0.0, side)
+
+
 def test_an_interval_that_says_nothing_is_the_range_but_for_roundings() -> None:
     statistic = single("avg(x)")
     assert is_whole(Interval(-60.0, 180.0), statistic)
