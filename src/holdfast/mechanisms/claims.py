@@ -537,7 +537,7 @@ class Claims:
             prior = self.prior(declared, claimed + count, unexpected + count)
             refuted = nats + surprise_log_charge(prior, 0.0)
             log_p = log_share_of(terms, account, count + 1) - refuted
-            radius = round_up(profile.radius(min(0.0, log_p)) + GRID_ERROR)
+            radius = round_up(profile.radius(log_p) + GRID_ERROR)
             if radius >= half_width or refuted - account.nats > most:
                 break
             release = ask_log_cost(radius, half_width) + _OVERHEAD

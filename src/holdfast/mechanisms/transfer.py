@@ -280,7 +280,7 @@ class Transfer(NoisyAnswers):
         """The offer as a question of the leakage account too, of which it takes this share."""
         log_p = round_down(log_share - account.nats)
         error = wish.question.error
-        radius = round_up(terms.concentration.radius(min(0.0, log_p)) + error)
+        radius = round_up(terms.concentration.radius(log_p) + error)
         charge = self.law.log_charge(radius, offer.own_grid)
         return replace(offer, worst_charge=charge, log_p=log_p, radius=radius)
 

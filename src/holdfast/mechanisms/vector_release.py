@@ -57,7 +57,7 @@ class VectorShape(NamedTuple):
             size, spread, roundings = self.l1_diameter, self.spread * root, float(self.dimension)
         else:
             size, spread, roundings = self.diameter, self.spread, root
-        exact = vector_mean_radius(rows, size, spread, min(0.0, log_p))
+        exact = vector_mean_radius(rows, size, spread, log_p)
         return round_up(exact * _ROUNDED + roundings * GRID_ERROR)
 
 
