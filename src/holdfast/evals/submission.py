@@ -41,7 +41,6 @@ __all__ = [
     "ErrorScale",
     "HowToRead",
     "Submission",
-    "is_log",
     "read",
     "read_items",
     "scoring_in",
@@ -49,7 +48,6 @@ __all__ = [
 ]
 
 _TABLES = ("csv", "parquet", "jsonl")  # one way of scoring, in three kinds of files
-_LOGS = (".eval", ".json", ".jsonl")
 
 
 # `holdfast.evals.read`: a file of scores in whatever format, found by its content.
@@ -114,11 +112,6 @@ def read(
     )
     name, log = _log_in(source, format)
     return item_scores(log, wanted, name, str(source))
-
-
-def is_log(path: object) -> bool:
-    """Whether a path can only be that of a log, as no table is called so."""
-    return isinstance(path, str | os.PathLike) and os.fspath(path).lower().endswith(_LOGS)
 
 
 def read_items(path: str | os.PathLike[str], format: str | None = None) -> ItemList:

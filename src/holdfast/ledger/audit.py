@@ -42,8 +42,8 @@ from holdfast.ledger.transcript import Transcript, checkpoint_of, informed
 from holdfast.ledger.witness import NoteDamaged
 from holdfast.mechanisms.catalogue import kind_of
 from holdfast.mechanisms.described import DESCRIBED, ground_of
+from holdfast.mechanisms.exact import REVEAL
 from holdfast.mechanisms.mechanism import CLOSE, ForecastGrounds, Offer, Wish, alike, stated_range
-from holdfast.mechanisms.reveal import REVEAL
 from holdfast.mechanisms.terms import Terms
 from holdfast.statistics.bind import asked_again, recorded_statistic
 from holdfast.statistics.description import described_answer

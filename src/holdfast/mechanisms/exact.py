@@ -35,6 +35,7 @@ from holdfast.theory.base.safeside import round_up
 
 __all__ = [
     "EXACT",
+    "REVEAL",
     "Exact",
     "ExactValues",
     "alphabet_log_charge",
@@ -44,6 +45,7 @@ __all__ = [
     "unpromised_release",
 ]
 
+REVEAL = "reveal/1"  # the name of the one exact value with a promise, at the end (`reveal`)
 
 # What all baselines without a promise have in common: the whole range as interval, and no share.
 #
