@@ -22,7 +22,7 @@ __all__ = ["flagged", "misread", "require_flags", "require_zero_or_one", "scan_c
 # the first rows say how times are written, and no more; else they say what all are compared with.
 _FIRST_ROWS = 1_000
 _OTHER_SEPARATORS = (";", "\t", "|")
-_TIME = pl.Datetime("us")
+_TIME, _TIME_OF_UTC = pl.Datetime("us"), pl.Datetime("us", "UTC")
 _READ_AS: dict[ColumnType, pl.DataType] = {
     ColumnType.BOOLEAN: pl.Boolean(),
     ColumnType.INTEGER: pl.Int64(),
@@ -119,12 +119,14 @@ def _inferred_types(
 
 # What is surely taken for this type where all rows are looked at, whatever else is: usual ways to
 # write it, and not all of them. Of whole numbers and others together it is the latter.
+_USUAL_TIME = r"\d{4}-\d\d-\d\d[T ](?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,6})?"
 _USUAL: Mapping[pl.DataType, str] = {
     pl.Int64(): r"^-?\d{1,18}$",
     pl.Float64(): r"^-?(?:\d{1,18}|\d*\.\d+(?:[eE]-?\d+)?|\d+[eE]-?\d+|\d+\.|inf)$|^NaN$",
     pl.Boolean(): r"^(?:true|false)$",
     pl.Date(): r"^\d{4}-\d\d-\d\d$",
-    _TIME: r"^\d{4}-\d\d-\d\d[T ](?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,6})?$",
+    _TIME: rf"^{_USUAL_TIME}$",
+    _TIME_OF_UTC: rf"^{_USUAL_TIME}Z$",
 }
 _WIDER: Mapping[pl.DataType, pl.DataType] = {pl.Int64(): pl.Float64()}
 
@@ -165,7 +167,7 @@ def _are_usual(name: str, dtype: pl.DataType) -> pl.Expr:
     """Whether all texts are written as usual for this type; of dates, whether there is that day."""
     cell = pl.col(name)
     written = cell.str.contains(_USUAL[dtype])
-    if dtype in (pl.Date(), _TIME):
+    if dtype in (pl.Date(), _TIME, _TIME_OF_UTC):
         written &= cell.str.head(10).str.to_date("%Y-%m-%d", strict=False).is_not_null()
     return (cell.is_null() | written).all()
 
