@@ -345,6 +345,16 @@ def claims(case: Callable[..., Case]) -> Iterator[Case]:
     most = edge_of(paired_below, 0.04, 0.9, up=False)
     yield case("paired_claim_holds", lambda: paired_below(most), DOWN)
 
+    few = [0.0, 1.0] * 15  # of which Chernoff's bound shows more than bets
+
+    def few_within(low: float, high: float) -> bool:
+        return mean_claim_holds(few, few, Interval(low, high), -4.0)
+
+    highest = edge_of(partial(few_within, 0.0), 0.5, 1.0, up=False)
+    lowest = edge_of(partial(few_within, high=1.0), 0.0, 0.5, up=True)
+    yield case("mean_claim_holds", partial(few_within, 0.0, highest), DOWN)
+    yield case("mean_claim_holds", partial(few_within, lowest, 1.0), DOWN)
+
 
 def cases(rows: int) -> list[Case]:
     """All calls, with so many golden inputs of each theorem at most."""
