@@ -62,12 +62,17 @@ from holdfast.theory.leakage.gates import gate_shows
 from holdfast.theory.leakage.nats import LeakageAccount
 from holdfast.theory.leakage.release import DiscreteUniform, vector_laplace_log_charge
 from holdfast.theory.notions.composing import PureDP
-from holdfast.theory.planning import KnownRows, listed_method
+from holdfast.theory.planning import KnownRows, Method, by_transfer, listed_method, rounds_method
 from holdfast.theory.transfer.differential_privacy import (
     optimal_composition_at_delta,
     private_laplace_rows,
 )
-from holdfast.theory.transfer.gaussian_noise import gaussian_questions, gaussian_rows
+from holdfast.theory.transfer.gaussian_noise import (
+    gaussian_half_width,
+    gaussian_questions,
+    gaussian_rows,
+)
+from holdfast.theory.transfer.likelihood_cover import composed_shift
 from holdfast.theory.transfer.variance import VarianceLine, variance_line
 from holdfast.theory.typical.composition import log_geometric_sum
 from holdfast.theory.typical.sharp_composition import optimal_composition_log_delta
@@ -295,6 +300,28 @@ def more_cases() -> Iterator[Case]:
     yield case("log_geometric_sum", lambda: log_geometric_sum(0.0, 7), UP)
     yield case("vector_laplace_log_charge", lambda: vector_laplace_log_charge(300, 2.0), UP)
     yield case("private_laplace_rows", lambda: private_laplace_rows(5, 0.2, -3.0), UP, LARGER)
+    yield case("InUnits", lambda: InUnits(SubGaussian(0.1), 3.0).log_tail(0.6), UP)
+    blocks = partial(composed_shift, 2, 2e-4, 1000, -3.0)  # so many steps are composed in blocks
+    yield case("blocks", lambda: blocks().hockey_stick(1.0), UP)
+    yield case("blocks", lambda: blocks().at_zero, UP)
+    transferred = (
+        lambda n, k, log_beta: gaussian_half_width(n, k, log_beta).half_width,
+        gaussian_questions,
+        gaussian_rows,
+    )
+    methods: tuple[tuple[str, Callable[[], Method]], ...] = (
+        ("rounded list", lambda: listed_method(50, rounded=True)),
+        ("rounds_method", lambda: rounds_method(3)),
+        ("by_transfer", lambda: by_transfer("gaussian", "gaussian_half_width", *transferred)),
+    )
+    for name, method in methods:
+        width = partial(_planned_width, method, alike_rows)
+        yield case(name, width, UP)
+    yield case("rounds_fit", lambda: rounds_method(1).questions(alike_rows, 1000, 0.06, -3.0), DOWN)
+
+
+def _planned_width(method: Callable[[], Method], rows: KnownRows) -> float:
+    return method().half_width(rows, 10**5, 20, -3.0)
 
 
 def pooled_claim_holds(units: int, low: float, high: float) -> bool:
