@@ -80,9 +80,8 @@ def watched() -> Iterator[list[Search]]:
         (module, name, value)
         for module in modules_of("theory")
         for name, value in vars(module).items()
-        if id(value) in replaced and module not in (bets, safeside)
+        if id(value) in replaced and module is not safeside
     ]
-    before += [(bets, "last_rejected", bets.last_rejected)]
     for module, name, value in before:
         setattr(module, name, replaced[id(value)])
     try:

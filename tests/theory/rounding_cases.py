@@ -321,7 +321,9 @@ def more_cases() -> Iterator[Case]:
 
 
 def _planned_width(method: Callable[[], Method], rows: KnownRows) -> float:
-    return method().half_width(rows, 10**5, 20, -3.0)
+    width = method().half_width(rows, 10**5, 20, -3.0)
+    assert width is not None
+    return width
 
 
 def pooled_claim_holds(units: int, low: float, high: float) -> bool:
