@@ -28,6 +28,7 @@ X = [((31 * row) % 97) / 97.3 for row in range(97)]
 Y = [((59 * row + 7) % 97) / 96.1 for row in range(97)]
 ABOVE = [min(1.0, x + 0.01) for x in X]
 ONE, OTHER = (X, ABOVE, None), (Y[:60], Y[:60], None)
+WHOLE = ([row % 65 / 64 for row in range(97)],) * 2 + (None,)  # on the coarse grid, too
 ORDER = [(29 * rank) % 97 for rank in range(97)]
 
 INTERVALS: dict[str, Callable[[], Interval]] = {
@@ -41,6 +42,10 @@ INTERVALS: dict[str, Callable[[], Interval]] = {
     ),
     "coins": lambda: coin_bets_interval(ONE, OTHER, LEVEL),
     "rare coins": lambda: coin_bets_interval(ONE, OTHER, LEVEL, 0.2, 0.3),
+    "coins, one arm moves": lambda: coin_bets_interval(ONE, WHOLE, LEVEL),
+    "coins, the other moves": lambda: coin_bets_interval(WHOLE, OTHER, LEVEL),
+    "difference, one arm moves": lambda: enclosed_difference_interval(ONE, WHOLE, LEVEL),
+    "difference, the other moves": lambda: enclosed_difference_interval(WHOLE, OTHER, LEVEL),
     "group": lambda: enclosed_group_interval(X, ABOVE, 200, LEVEL),
     "rows in order": lambda: m_dependent_mean_interval(X, 2, LEVEL),
     "lower": lambda: Interval(design_difference_lower(X, Y[:60], (97, 60), LEVEL), 1.0),
