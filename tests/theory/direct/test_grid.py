@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from numpy.typing import ArrayLike, NDArray
 
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.direct.auc import auc_block_interval
@@ -59,6 +60,23 @@ def test_a_coarse_grid_makes_no_interval_narrower(
 ) -> None:
     fine = INTERVALS[name]()
     monkeypatch.setattr(seam.GRID_OF_VALUES, 2.0**6)
+    coarse = INTERVALS[name]()
+    assert coarse.low <= fine.low
+    assert fine.high <= coarse.high
+    assert coarse != fine
+
+
+def _coarse(values: ArrayLike, *, up: bool = False) -> NDArray[np.float64]:
+    return np.asarray((np.ceil if up else np.floor)(np.asarray(values) * 64) / 64)
+
+
+@pytest.mark.parametrize("name", [name for name in INTERVALS if "coins" in name])
+def test_coins_are_on_the_safe_side_before_they_are_scaled(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their grid alone: that of the scaled values would hide it."""
+    fine = INTERVALS[name]()
+    monkeypatch.setattr("holdfast.theory.direct.trials.unit_values", _coarse)
     coarse = INTERVALS[name]()
     assert coarse.low <= fine.low
     assert fine.high <= coarse.high
