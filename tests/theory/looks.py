@@ -78,7 +78,7 @@ def watched() -> Iterator[list[Search]]:
     replaced = {id(search): through(name, search) for name, search in SEARCHES.items()}
     before = [
         (module, name, value)
-        for module in modules_of("theory")
+        for module in modules_of("theory", "papers.theorems")
         for name, value in vars(module).items()
         if id(value) in replaced and module is not safeside
     ]

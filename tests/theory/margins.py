@@ -63,7 +63,7 @@ class _Place:
 def places() -> dict[Margin, _Place]:
     """Every margin of the theory."""
     found: dict[Margin, _Place] = {}
-    for module in modules_of("theory"):
+    for module in modules_of("theory", "papers.theorems"):
         path = str(Path(module.__file__ or "").relative_to(ROOT))
         functions = list(_functions(module))
         for function in functions:
@@ -72,7 +72,7 @@ def places() -> dict[Margin, _Place]:
                 margin = Margin(path, function.__qualname__, value)
                 found[margin] = _Place(own, partial(_put_code, function, own, value))
         for name, value in vars(module).items():
-            if is_margin(value) and (name.startswith("_") or name in module.__all__):
+            if is_margin(value):
                 for function in functions:
                     if name in _names_in(function.__code__):
                         put = partial(_put_constant, module, function, function.__code__, name)

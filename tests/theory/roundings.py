@@ -85,7 +85,7 @@ def modules_of(*rooms: str) -> list[ModuleType]:
 
 @cache
 def _modules() -> list[ModuleType]:
-    rooms = ("theory", "mechanisms", "statistics", "data", "planner", "papers.theorems")
+    rooms = ("theory", "mechanisms", "statistics", "data", "planner", "papers")
     return [each for each in modules_of(*rooms) if each is not safeside]
 
 
