@@ -28,7 +28,7 @@ _QUESTIONS = ("avg(x > 0.{n:03d})", "median(x)", "avg(x > 0.3 and g = 'u')", "st
 
 def two_tables(folder: Path, seed: int = 0, **token: Any) -> tuple[Folder, str]:
     """A folder with the tables a and b, and the token of an analyst."""
-    made = Folder.made(folder)
+    made = Folder.create(folder)
     (folder / "holdfast.toml").write_text("[service]\nrelease_step = 0.0\n")
     for place, name in enumerate(("a", "b")):
         rng = np.random.default_rng((seed, place))

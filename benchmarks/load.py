@@ -106,7 +106,7 @@ class Client:
 
 def served(folder: Path, frame: pl.DataFrame) -> tuple[Folder, list[str]]:
     """A folder with a table, and a capped token for every client."""
-    made = Folder.made(folder)
+    made = Folder.create(folder)
     (folder / "holdfast.toml").write_text("[service]\nrelease_step = 0.0\nworkers = 2\n")
     frame.write_parquet(folder / "t.parquet")
     with holdfast.open(folder / "t.parquet", ledger=made.ledger("t"), tolerance=0.3):
@@ -295,7 +295,7 @@ def _greedy(port: int, token: str, number: int) -> int:
 
 def uploads(place: Path) -> None:
     """Files that unpack to gigabytes, beside some that are fine and reads that are free."""
-    made = Folder.made(place / "uploads")
+    made = Folder.create(place / "uploads")
     frame = pl.DataFrame({"item": range(ITEMS), "x": np.random.default_rng(1).random(ITEMS)})
     frame.write_parquet(made.path / "t.parquet")
     holdfast.open(made.path / "t.parquet", ledger=made.ledger("t"), key="item").close()

@@ -142,7 +142,7 @@ class Campaign:
         self._services = [self._service(place / name) for name in ("one", "two")]
 
     def _service(self, folder: Path) -> Service:
-        made = Folder.made(folder)
+        made = Folder.create(folder)
         settings = f'[service]\nrelease_step = 0.0\n[ledgers]\nt = "{self.address}"\n'
         (folder / "holdfast.toml").write_text(settings, encoding="utf-8")
         return Service(made, free_port(), self._start)

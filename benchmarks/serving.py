@@ -167,7 +167,7 @@ class _Side:
 
 def _published(folder: Path, step: float, seed: int = 1) -> str:
     """A folder with a table of 1,000 rows, and a token."""
-    made = Folder.made(folder)
+    made = Folder.create(folder)
     (folder / "holdfast.toml").write_text(f"[service]\nrelease_step = {step}\n")
     frame = pl.DataFrame({"x": np.random.default_rng(seed).random(1_000)})
     frame.write_parquet(folder / "t.parquet")

@@ -19,8 +19,6 @@ from holdfast.data.values import steps_of_frame
 from holdfast.question.expression import ColumnType, Expression
 from holdfast.question.row import RowValue
 
-__all__ = ["BatchSample"]
-
 
 class BatchSample:
     """Frames with the same columns, one after another; they must never change."""

@@ -14,8 +14,6 @@ from holdfast.mechanisms.noise import Grid, Noise
 from holdfast.theory.base.safeside import round_up
 from holdfast.theory.leakage.release import RESOLUTION
 
-__all__ = ["TRIANGULAR", "Triangular"]
-
 
 @dataclass(frozen=True, slots=True)
 class Triangular:

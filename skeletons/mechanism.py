@@ -45,8 +45,6 @@ from holdfast.theory.base.safeside import largest_integer, round_down, round_up
 from holdfast.theory.leakage.nats import fixed_share
 from holdfast.theory.planning import GRID_ALLOWANCE, by_formula
 
-__all__ = ["THREE_DIGITS", "ThreeDigits"]
-
 _NAME = "three digits"
 _CELLS = 1_000
 _CHARGE = alphabet_log_charge(_CELLS + 1)

@@ -29,8 +29,6 @@ from holdfast.statistics.mean import Average
 from holdfast.statistics.spelling import score_number
 from holdfast.theory.base.propagation import std_interval
 
-__all__ = ["ROOT_MEAN_SQUARE", "RootMeanSquare", "root_mean_square"]
-
 
 @dataclass(frozen=True, slots=True)
 class RootMeanSquare:

@@ -16,8 +16,6 @@ from holdfast import require
 from holdfast.theory.base.safeside import round_up
 from holdfast.theory.base.theorem import theorem
 
-__all__ = ["cantelli_log_tail"]
-
 
 @theorem(
     source="Literature",  # a key of SOURCES in theory/base/theorem.py

@@ -65,6 +65,21 @@ STRETCHES_LEFT = "holdfast.mechanisms.leakage._STRETCHES"
 SUMMING = "holdfast.data.sql.spark._summing"
 SYNC_FOLDER = "holdfast.ledger.sqlite.sync_folder"
 WRITE_SECRET = "holdfast.ledger.sqlite.write_new"
+# And what is tested by itself.
+BEYOND_A_BOUND = "holdfast.statistics.player._beyond"
+ENDS_OF_BINS = "holdfast.data.histogram._ends_of"
+FORECAST_ENTERED = "holdfast.mechanisms.forecast_claims.ForecastClaims._entered"
+IMPLIED_APART = "holdfast.ledger.implied._apart"
+IMPLIED_JOINED = "holdfast.ledger.implied._joined"
+IMPLIED_LINEAR = "holdfast.ledger.implied._linear"
+IMPLIED_MEET = "holdfast.ledger.implied._meet"
+IS_ROW_NUMBER = "holdfast.data.fingerprint._is_row_number"
+LEAST_SHARE = "holdfast.statistics.derived._least_share"
+LEVEL_OF_QUANTILE = "holdfast.ledger.subjects._Level"
+ONE_SIDED = "holdfast.statistics.player._one_sided"
+STEPS_BETWEEN = "holdfast.data.fingerprint._steps"
+TRAINED_GUESS = "holdfast.mechanisms.forecast_checks._trained"
+WITHIN_A_CLAIM = "holdfast.mechanisms.guess_and_check._is_inside"
 
 
 SIDES_OF_A_CUT = cast("dict[Op, tuple[bool, bool]]", subjects._ABOVE)

@@ -62,10 +62,10 @@ def test_the_searches_of_a_tutorial_find_what_its_page_says(
     assert (space.size, len(places)) == (200, 2)
     tried = iter(places)
 
-    def drawn(size: int, n_iter: None, random_state: None) -> list[int]:
+    def numbers(size: int, n_iter: None, random_state: None) -> list[int]:
         return [next(tried)]
 
-    monkeypatch.setattr("holdfast.sklearn.holdout_search.drawn", drawn)
+    monkeypatch.setattr("holdfast.sklearn.holdout_search.configuration_numbers", numbers)
     assert list(run(SEARCHING).stale()) == ["tutorials/choose-a-model-1.svg"]  # a dot for each tree
 
 

@@ -100,7 +100,7 @@ def service(trace: Trace, folder: Path) -> None:
     from holdfast.service.data_set import Service
     from holdfast.service.folder import Folder, Settings
 
-    rows, place = folder / "rows.parquet", Folder.made(folder / "served")
+    rows, place = folder / "rows.parquet", Folder.create(folder / "served")
     TABLE.write_parquet(rows)
     with holdfast.open(rows, ledger=place.ledger("walk"), questions=10, tolerance=0.1):
         pass

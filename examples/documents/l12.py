@@ -14,9 +14,10 @@ import numpy as np
 import polars as pl
 
 import holdfast
+from holdfast.papers.theorems.notions import gaussian_tv_printed
 from holdfast.theory.notions.arrows import pure_dp_to_tv
 from holdfast.theory.notions.composing import PureDP
-from holdfast.theory.notions.distances import gaussian_tv, gaussian_tv_printed, laplace_tv
+from holdfast.theory.notions.distances import gaussian_tv, laplace_tv
 
 ROWS, QUESTIONS = 60_000, 10
 

@@ -62,7 +62,7 @@ from holdfast.service.app import app_of
 from holdfast.service.data_set import Service
 from holdfast.service.folder import Folder
 
-folder = Folder.made(Path("served"))
+folder = Folder.create(Path("served"))
 service = Service.of(folder.path, folder.settings(release_step=0.0))
 tokens = {
     name: service.tokens.create(name, "analyst", dataset="tickets", questions=50).text

@@ -12,24 +12,6 @@ from difflib import get_close_matches
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
-__all__ = [
-    "CLAUSES",
-    "COMMANDS_ELSEWHERE",
-    "EXTRA_ARGUMENTS",
-    "NAMES",
-    "OPTIONS",
-    "STATISTICS_ELSEWHERE",
-    "WORDS_ELSEWHERE",
-    "checks_arguments",
-    "did_you_mean",
-    "near_names",
-    "number_meant",
-    "option_meant",
-    "option_written",
-    "require_arguments",
-    "without_attribute",
-]
-
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 _MOST_LISTED = 8

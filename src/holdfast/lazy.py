@@ -7,8 +7,6 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-__all__ = ["lazy_names", "load"]
-
 
 def load(path: str) -> Any:
     """The value of `room.module.NAME` below this package."""

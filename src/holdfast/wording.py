@@ -4,20 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-
-__all__ = [
-    "adjusted_text",
-    "among_rows",
-    "folded",
-    "missing_rows",
-    "nth_candidate",
-    "percent",
-    "plural",
-    "points",
-    "status_text",
-    "sure",
-    "upwards",
-]
+from decimal import ROUND_CEILING, Context, Decimal
 
 
 def adjusted_text(adjusted: float) -> str:
@@ -71,8 +58,9 @@ def nth_candidate(number: int, left: int | None) -> str:
 
 
 def percent(level: float) -> str:
-    """0.95 as 95 %, 0.999 as 99.9 %."""
-    return f"{100 * level:.10g} %"
+    """0.95 as 95 %, 0.999 as 99.9 %; 100 % only where it is that."""
+    texts = (f"{100 * level:.{digits}g}" for digits in (10, 13, 17))
+    return f"{next(text for text in texts if text != '100' or level >= 1.0)} %"
 
 
 def upwards(width: float) -> str:
@@ -91,6 +79,14 @@ def status_text(status: str) -> str:
 def sure(level: float) -> str:
     """all answers together 95 % sure."""
     return f"all answers together {percent(level)} sure"
+
+
+def at_most(width: float, digits: int = 4) -> str:
+    """A half-width that is kept, in few digits: rounded up but for the last bits of its floats."""
+    if not 0.0 < width < math.inf:
+        return f"{width:g}"
+    number = Decimal(f"{width:.13g}")
+    return f"{float(Context(prec=digits, rounding=ROUND_CEILING).plus(number)):.{digits}g}"
 
 
 def points(gain: float) -> str:

@@ -29,7 +29,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def key(place: Path) -> SigningKey:
-    return SigningKey.made(place / "ann.key", "Ann Lee", "Acme Research")
+    return SigningKey.create(place / "ann.key", "Ann Lee", "Acme Research")
 
 
 @pytest.fixture(scope="module")
@@ -95,7 +95,7 @@ def test_every_forgery_is_refused(
     signed: Path, key: SigningKey, tmp_path: Path, forgeries: int
 ) -> None:
     rng = random.Random(1)
-    mallory = SigningKey.made(tmp_path / "mallory.key", "Ann Lee", "Acme Research")
+    mallory = SigningKey.create(tmp_path / "mallory.key", "Ann Lee", "Acme Research")
     original = signed.read_text("utf-8")
     whole = json.loads(original)
     refused = 0
@@ -171,7 +171,7 @@ def test_an_audit_without_a_key_says_what_it_does_not_show(signed: Path, tmp_pat
     unsigned = saved(facts, tmp_path / "unsigned.json")
     done = command("audit", str(unsigned))
     assert "nobody signed it" in done.stdout
-    other = SigningKey.made(tmp_path / "other.key").public
+    other = SigningKey.create(tmp_path / "other.key").public
     for path in (signed, unsigned):
         assert command("audit", str(path), "--signed-by", other).returncode == 4
     assert command("audit", str(signed), "--signed-by", "ed25519:AAAA").returncode == 2
@@ -188,9 +188,9 @@ def test_the_page_says_who_signed_or_that_nobody_did(place: Path, key: SigningKe
 
 
 def test_a_key_is_its_owners_and_made_once(tmp_path: Path) -> None:
-    first = SigningKey.made(tmp_path / "k" / "my.key", "Ann")
+    first = SigningKey.create(tmp_path / "k" / "my.key", "Ann")
     assert (tmp_path / "k" / "my.key").stat().st_mode & 0o777 == 0o600
-    assert SigningKey.made(tmp_path / "k" / "my.key", "Bob") == first
+    assert SigningKey.create(tmp_path / "k" / "my.key", "Bob") == first
     assert "private" not in repr(first)
     (tmp_path / "other").write_text("{}")
     for path, error in (

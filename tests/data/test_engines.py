@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from datetime import date
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +22,15 @@ from holdfast.data.sql.duckdb import DuckDBSample
 from holdfast.data.values import columns_with_missing
 from holdfast.errors import HoldfastError, InvalidArgument, InvalidQuestion
 from holdfast.question import Schema, build, parse_row, row_function
-from holdfast.question.expression import Column, ColumnType, Expression, Op, identifier
-from holdfast.question.row import GRID, RowValue, row_value
+from holdfast.question.expression import (
+    Column,
+    ColumnType,
+    Expression,
+    Op,
+    column_names,
+    identifier,
+)
+from holdfast.question.row import GRID, RowValue, condition_row, row_value
 from holdfast.statistics.call import mean
 from tests.data.doubles import elementary
 from tests.data.engines import (
@@ -71,6 +79,30 @@ def test_sums_and_moments_are_exact_and_inside_the_range(
         assert sample.n == len(table)
         assert sample.moments(rows) == expected, [row.text for row in rows]
         assert sample.sums(rows) == [total for total, _ in expected]
+
+
+@settings(max_examples=50)
+@given(tables, numbers(2), st.lists(st.integers(-20, 20), min_size=1, max_size=10))
+def test_many_comparisons_of_one_value_count_as_each_by_itself(
+    folder: Path,
+    connection: duckdb.DuckDBPyConnection,
+    table: list[dict[str, Any]],
+    value: Expression,
+    others: list[int],
+) -> None:
+    values = [evaluate(value, row) for row in table]
+    numbers_compared = [float(each) for each in values if each is not None and math.isfinite(each)]
+    orders = (Op.BELOW, Op.AT_MOST, Op.ABOVE, Op.AT_LEAST)
+    pairs = zip(cycle((*numbers_compared, *others)), cycle((*orders, Op.EQUAL)), range(200))
+    rows, expected = [], []
+    for number, op, _ in pairs:
+        condition = build.comparison(op, value, build.constant(number))
+        if column_names(condition):
+            rows.append(condition_row(condition))
+            holds = [evaluate(condition, row) is True for row in table]
+            expected.append(sum(holds) * GRID)
+    for sample in engines(table, [], [], folder, connection):
+        assert sample.sums(rows) == expected
 
 
 NUMBERS = pl.DataFrame(

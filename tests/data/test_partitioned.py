@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import duckdb
 import polars as pl
 import pytest
 
 import holdfast
 from holdfast.data import fingerprint, open_sample
 from holdfast.data.source import BUCKETS
+from holdfast.data.sql.duckdb import lock
 from holdfast.errors import DataChanged, InvalidArgument
 from holdfast.question import Schema, parse_row, row_value
 from holdfast.question.row import GRID
@@ -53,6 +55,28 @@ def test_files_of_a_folder_are_watched_and_nothing_else_is_read(folder: Path) ->
     next(folder.rglob("*.parquet")).touch()
     with pytest.raises(DataChanged):
         sample.sums([row_value(parse_row("year > 1", Schema(sample.types)))])
+
+
+def test_a_folder_is_read_and_nothing_beside_it(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connections: list[duckdb.DuckDBPyConnection] = []
+
+    def locked(connection: duckdb.DuckDBPyConnection) -> None:
+        lock(connection)
+        connections.append(connection)
+
+    monkeypatch.setattr("holdfast.data.sql.duckdb.lock", locked)
+    FRAME.write_parquet(folder.parent / "other.parquet")
+    sample = open_sample(folder)
+    (connection,) = connections
+    for beyond in (
+        f"SELECT * FROM read_parquet('{folder.parent / 'other.parquet'}')",
+        "SET allowed_directories = ['/']",
+    ):
+        with pytest.raises(duckdb.Error):
+            connection.execute(beyond)
+    assert sample.n == FRAME.height
 
 
 def test_files_that_do_not_belong_together_are_refused(folder: Path) -> None:

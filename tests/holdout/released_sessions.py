@@ -14,7 +14,9 @@ import math
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from functools import partial
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -26,12 +28,15 @@ import holdfast
 from holdfast.errors import HoldfastError
 from holdfast.holdout.holdout import Holdout
 from holdfast.ledger.audit import audit
+from holdfast.ledger.store import Store
+from holdfast.ledger.transcript import Transcript
 from holdfast.mechanisms.catalogue import CATALOGUE
 from tests.holdout import candidates
 from tests.holdout.tables import BOUNDS, noise_by_number, same_secret, table
 from tests.ledger.reading import rows_of
-from tests.mechanisms import sessions
-from tests.statistics import zoo
+from tests.mechanisms import offered, sessions
+from tests.seam import transcript_of
+from tests.statistics import ruled, zoo
 
 RECORD = Path(__file__).with_name("released_sessions.json")
 DIGITS = 9
@@ -94,7 +99,12 @@ def asked(holdout: Holdout, verb: str, question: Any, *arguments: Any, **options
 
 
 def ending(holdout: Holdout, ledger: Path) -> Lines:
-    """The budget, and all entries."""
+    """The budget, and all entries; what was folded as it was made here is what they say."""
+    with closing(Store.open(ledger)) as store:
+        read, folded = Transcript.resumed(store), transcript_of(holdout)
+        assert list(read.answers) == list(folded.answers)
+        assert list(read.lines) == list(folded.lines)
+        assert read.account == folded.account
     yield line("budget", holdout.budget.to_dict())
     for number, (_, text, _) in enumerate(rows_of(ledger), start=1):
         body = json.loads(text)
@@ -309,7 +319,22 @@ def sampled(folder: Path) -> Lines:
             yield from ending(holdout, ledger)
 
 
+def _without_a_table(facts: Callable[[], offered.Facts]) -> Callable[[Path], Lines]:
+    """Facts about public numbers, a line for each group of them."""
+
+    def session(_: Path) -> Lines:
+        for label, group in groupby(facts(), key=lambda fact: fact[0].partition(";")[0]):
+            yield line(label, list(group))
+
+    return session
+
+
 SESSIONS: Mapping[str, Callable[[Path], Lines]] = {
+    "plans": _without_a_table(offered.plans),
+    "offers": _without_a_table(offered.offers),
+    "claims": _without_a_table(offered.claims),
+    "rules": _without_a_table(ruled.rules),
+    "what follows": _without_a_table(ruled.joins),
     "described": described,
     "rounded": rounded,
     "on the ledger": on_the_ledger,

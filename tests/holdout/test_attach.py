@@ -374,6 +374,15 @@ def test_it_has_a_name_and_no_description(tmp_path: Path) -> None:
         assert "v7" not in desk_of(holdout).opening.schema.types
 
 
+def test_a_group_whose_share_was_described_is_audited(tmp_path: Path) -> None:
+    with opened(tmp_path, described=None) as holdout:
+        holdout.attach("v7", V7)
+        share = holdout.ask("avg(label)")
+        answer = holdout.ask("avg(v7 = label) where label", tolerance=0.2)
+        assert share.recorded.look in [each.look for each in answer.parts]
+    assert all(finding.fine for finding in audit(tmp_path / "t.ledger"))
+
+
 def test_rows_are_not_alike_where_something_of_them_is_public(holdout: Holdout) -> None:
     """Binomial laws, and empirical Bernstein, are for rows that are draws of one population."""
     alone = Terms(N, 0.3, 0.95, 10, Independent(), described="rounded", described_share=0.4)

@@ -388,10 +388,10 @@ def test_few_numbers_that_are_frequent_are_learnt(tmp_path: Path) -> None:
     with holdfast.open(held, ledger=tmp_path / "t.ledger", train=train) as holdout:
         assert holdout.schema.values == {"dose": (0.1, 0.25, 2.0)}
         assert holdout.schema.bounds["dose"] == (0.1, 2.0)
-        assert holdout.schema.said.values == {}
+        assert holdout.schema.without_learnt.values == {}
         assert len(holdout.ask("avg(well)", by="dose")) == 3
     with holdfast.open(
         held, ledger=tmp_path / "said.ledger", train=train, schema={"dose": (0, 3)}
     ) as holdout:
         assert holdout.schema.values == {}
-        assert holdout.schema.said.bounds == {"dose": (0.0, 3.0)}
+        assert holdout.schema.without_learnt.bounds == {"dose": (0.0, 3.0)}

@@ -150,7 +150,7 @@ def test_a_gate_of_what_has_neither_a_side_nor_a_description_is_refused(
         frame, ledger=tmp_path / "off.ledger", schema={"x": (0, 1)}, described="off"
     ) as plain:
         with pytest.raises(InvalidArgument, match="one side can be claimed"):
-            plain.gate("avg(x) where g", at_least=0.2)
+            plain.gate("rmse(x, 2 * x)", at_least=0.2)
         assert plain.ledger.to_dicts() == []
 
 

@@ -91,7 +91,7 @@ REFUSED: dict[str, Callable[[holdfast.Holdout], object]] = {
     ),
     "a check": lambda h: h.check("avg(late)", guess=0.3),
     "a side": lambda h: h.check("avg(late)", at_most=0.9),
-    "a check of groups": lambda h: h.check(BY_ORIGIN, guess=table(seed=2)),
+    "a check of groups": lambda h: h.check("avg(late) by origin", guess=table(seed=2)),
     "several": lambda h: h.check_many(["avg(late)"], [0.25]),
 }
 

@@ -162,6 +162,15 @@ def test_described_answers_before_it_are_added(tmp_path: Path) -> None:
         assert answer.adjusted == pytest.approx(math.exp(parts[0]) / 50 + math.exp(parts[1]))
 
 
+def test_scores_of_a_search_before_it_add_nothing(holdout: Holdout, tmp_path: Path) -> None:
+    """Their share is of the ledger's own part, also where nothing is described."""
+    search = holdout.search("model", size=2, question="avg(model = old)")
+    search.score(0, scores()["even"], digest="model 0")
+    assert holdout.budget.account.described == 1
+    assert holdout.gate(GAINS, at_least=0, grades=True).adjusted == pytest.approx(BETA)
+    assert all(finding.fine for finding in audit(tmp_path / "t.ledger"))
+
+
 def test_with_a_forecast_the_grades_share_its_weight(holdout: Holdout, tmp_path: Path) -> None:
     before = FORECAST_GATES.mixture(holdout.budget.account)
     nothing = holdout.gate(EVEN, at_least=0, grades=True, dev=(25, 25, 1_000))

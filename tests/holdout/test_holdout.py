@@ -18,6 +18,7 @@ from holdfast.errors import (
     ToleranceTooTight,
 )
 from holdfast.holdout.holdout import Holdout
+from holdfast.wording import at_most
 from tests.holdout.tables import LATE, made, opened, sample_value, table, untouchable, watch
 from tests.seam import transcript_of
 
@@ -107,7 +108,7 @@ def test_a_repeat_is_free_in_any_spelling_with_a_guess_that_is_settled(holdout: 
         assert (again.status, again.cost) == ("repeated", 0.0)
         assert (again.value, again.interval) == (first.value, first.interval)
         assert (again.number, again.receipt, again.why) == (1, first.receipt, "first")
-        assert f"(half-width {first.half_width:.2g})" in str(again)
+        assert f"(half-width {at_most(first.half_width, 2)})" in str(again)
     assert holdout.budget.to_dict() == before
     assert len(holdout.ledger) == 1
 

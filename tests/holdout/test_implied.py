@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import product
@@ -333,6 +334,53 @@ def test_missing_rows_imply_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         assert wrong is not None
         assert wrong.interval is not None
         assert 0.0 not in wrong.interval  # the twin implies what is false
+
+
+@pytest.mark.parametrize("resumed", [False, True])
+def test_quantiles_of_a_group_are_audited(tmp_path: Path, resumed: bool) -> None:
+    """A group of any condition, of whose quantiles only a description tells."""
+    rng = np.random.default_rng(1)
+    frame = pl.DataFrame({"x": rng.random(ROWS), "late": rng.random(ROWS) < 0.4})
+    declared: dict[str, Any] = {"described": "exact", "schema": {"x": (0, 1)}}
+    asked = ["avg(late)", "median(x) where late", "quantile(x, 0.9) where late"]
+    for texts in [[text] for text in asked] if resumed else [asked]:
+        with opened(tmp_path, frame, **declared) as holdout:
+            for text in texts:
+                holdout.ask(text)
+            last = desk_of(holdout).implied(bind("avg(x > 0.2) where late", desk_of(holdout).table))
+    assert last is not None
+    assert last.interval is not None
+    assert last.interval.low >= 0.5  # as the median is above 0.2
+    assert is_sound(tmp_path)
+
+
+def infinite() -> pl.DataFrame:
+    """Two numbers that are infinite in the same 400 rows of 1,000, and two that never are."""
+    u = [math.inf] * 800 + [1.0] * 200
+    v = [math.inf] * 400 + [0.0] * 600
+    whole = list(range(1_000))
+    y = [0.0] * 400 + [1.0] * 600
+    return pl.DataFrame({"u": u, "v": v, "m": whole, "k": whole[::-1], "y": y})
+
+
+def test_rows_that_infinities_leave_undefined_imply_nothing(tmp_path: Path) -> None:
+    """In inf - inf neither a condition holds nor its opposite, and no value is missing."""
+    y = {"y": (0, 1)}
+    with opened(tmp_path, infinite(), described="exact", questions=40, schema=y) as holdout:
+        assert 0.6 in holdout.ask("avg(u - v > 0)").interval
+        answer = holdout.check("avg(u - v <= 0)", at_least=0.2)
+        assert answer.status == "not confirmed"
+        assert 0.0 in answer.interval
+        assert not answer.recorded.known
+        for text in ("avg(y) where u - v > 0", "avg(y) where not (u - v > 0)", "avg(u * 0 = 0)"):
+            holdout.ask(text)
+        answer = holdout.ask("avg(y)")
+        assert not answer.recorded.contradict
+        assert not answer.recorded.known
+        assert not holdout.ask("avg(u * 0 <> 0)").recorded.known
+        above = holdout.ask("avg(m - k > 0)")  # whole numbers are finite
+        assert holdout.ask("avg(m - k <= 0)").recorded.known == (above.recorded.look,)
+    assert is_sound(tmp_path)
 
 
 Change = Callable[[list[Body]], None]

@@ -17,6 +17,7 @@ from holdfast.holdout.holdout import Holdout
 from holdfast.statistics.description import sure_half_width
 from holdfast.statistics.mean_events import Share
 from holdfast.statistics.rounded_rules import RoundedMean
+from holdfast.wording import at_most
 from tests.holdout.tables import BOUNDS, opened, table, untouchable, watch
 
 ROWS = 4_000
@@ -65,8 +66,9 @@ def test_a_check_that_only_its_text_answers_has_its_price(tmp_path: Path) -> Non
     with opened(tmp_path, table(100), schema=BOUNDS, described="exact", tolerance=0.2) as holdout:
         for place in range(6):
             holdout.ask(f"avg(x > {20 + place})")
-        cost = holdout.cost("avg(x) where late", guess=30.0)
-        answer = holdout.check("avg(x) where late", guess=30.0)
+        question = "difference(avg(x) where late, avg(x / 2) where not late)"
+        cost = holdout.cost(question, guess=30.0)
+        answer = holdout.check(question, guess=30.0)
         assert (cost.bits, cost.most) == (answer.bits, answer.cost)
         assert answer.bits is not None
 
@@ -113,7 +115,8 @@ def test_the_price_is_said_without_the_rows(exact: Holdout) -> None:
     assert cost.half_width is not None
     assert cost.tolerance is not None
     assert cost.half_width == pytest.approx(240 * cost.tolerance)
-    assert f"at most {cost.tolerance:.4g} of the range = {cost.half_width:.4g}" in str(cost)
+    widths = f"{at_most(cost.tolerance)} of the range = {at_most(cost.half_width)}"
+    assert f"at most {widths}" in str(cost)
     assert "the half-width is told with the answer" in str(exact.cost("std(x)"))
     facts = cost.to_dict()
     assert (facts["bits"], facts["tolerance"]) == (cost.bits, cost.tolerance)

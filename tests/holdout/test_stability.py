@@ -19,9 +19,10 @@ from holdfast.errors import InvalidArgument, InvalidQuestion
 from holdfast.ledger.audit import audit
 from holdfast.mechanisms.catalogue import CATALOGUE
 from holdfast.mechanisms.stable_steps import steps_of
+from holdfast.papers.theorems.notions import uniform_tv
 from holdfast.question.row import GRID
 from holdfast.theory.base.concentration import BoundedMean
-from holdfast.theory.notions.distances import gaussian_tv, laplace_tv, uniform_tv
+from holdfast.theory.notions.distances import gaussian_tv, laplace_tv
 from tests.cli.run import holdfast as cli
 from tests.holdout.tables import BOUNDS, table, untouchable, watch
 from tests.ledger.forging import sealed_again

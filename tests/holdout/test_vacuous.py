@@ -6,6 +6,7 @@ import copy
 import json
 import math
 import pickle
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import holdfast
 from holdfast.errors import InvalidArgument, SaysNothing, ToleranceTooLoose
 from holdfast.holdout.answer import Answer
 from holdfast.holdout.holdout import Holdout
+from holdfast.mechanisms.terms import Terms
 from holdfast.statistics.bind import bind
 from holdfast.statistics.derived import Conditional, Estimate, batches, is_derived
 from holdfast.theory.base.intervals import Interval
@@ -44,7 +46,7 @@ def silent(answer: Answer) -> bool:
 
 
 def test_a_small_group_says_nothing_after_its_share(small: Holdout) -> None:
-    answer = small.check(RARE, guess=5.4)
+    answer = small.ask(RARE)
     assert silent(answer)
     assert answer.interval == (-60.0, 180.0)
     assert [each.status for each in small.ledger] == ["says nothing"]
@@ -80,7 +82,6 @@ def test_once_that_is_known_it_is_refused_before_it_costs(small: Holdout) -> Non
     for put in (
         lambda: small.ask(RARE, tolerance=0.4),
         lambda: small.cost(RARE, tolerance=0.4),
-        lambda: small.check(RARE, guess=5.4),
         lambda: small.ask_many([LATE, RARE], tolerance=0.4),
         lambda: small.ask(holdfast.difference(RARE, RARE), tolerance=0.4),
     ):
@@ -200,13 +201,34 @@ def test_one_informative_end_keeps_a_value_inside() -> None:
 
 
 def test_a_claim_may_be_far_narrower_than_the_declared_half_width(tmp_path: Path) -> None:
-    """At the declared half-width its confirmation would say nothing, at its own it does."""
     facts = FACTS | {"tolerance": 0.3}
     with opened(tmp_path, table(40_000), **facts) as holdout:
         group = "avg(x) where x > 20"
         holdout.ask("avg(x > 20)", tolerance=0.03)
         answer = holdout.check(group, guess=52, tolerance=0.02)
         assert answer.status == "confirmed"
-        assert answer.interval.high < 180
-        with pytest.raises(ToleranceTooLoose):
-            holdout.check("avg(x + 1) where x > 20", guess=52)
+        assert answer.half_width == pytest.approx(0.02 * 240)
+
+
+def test_a_check_is_answered_by_its_text_whatever_a_guesser_thinks_of_a_part(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The share of the group is guessed wrongly, and so little is known that the rest is silent.
+
+    In a ledger that claims part by part.
+    """
+    monkeypatch.setattr("holdfast.mechanisms.terms.Terms", partial(Terms, rules=4))
+    group = [place % 5 == 0 for place in range(2_000)]
+    frame = pl.DataFrame({"x": [0.3 + 0.4 * (place % 2) for place in range(2_000)], "g": group})
+    declared: dict[str, Any] = {
+        "tolerance": 0.1,
+        "questions": 60,
+        "described": "exact",
+        "schema": {"x": (0, 1)},
+    }
+    with opened(tmp_path, frame, guesser="multiplicative weights", **declared) as holdout:
+        answer = holdout.check("avg(x) where g", guess=0.5)
+        assert [part.status for part in answer.parts] == ["not confirmed", "answered"]
+        assert answer.status == "confirmed"
+        assert 0.5 in answer.interval
+        assert holdout.check("avg(x) where g", guess=0.5).cost == 0.0

@@ -18,7 +18,6 @@ from holdfast.mechanisms.catalogue import CATALOGUE, MechanismKind
 from holdfast.mechanisms.claims import CHECKS, GATES, more_than
 from holdfast.mechanisms.forecast_gates import FORECAST_GATES
 from holdfast.mechanisms.graded_gates import GRADED_GATES
-from holdfast.mechanisms.guess_and_check import CountedTree
 from holdfast.mechanisms.leakage import Calibration, half_width_on
 from holdfast.mechanisms.mechanism import (
     ForecastGrounds,
@@ -35,6 +34,7 @@ from holdfast.mechanisms.stable_steps import shifts_of, steps_of
 from holdfast.mechanisms.terms import Account, Pots, QuestionPart, Terms
 from holdfast.mechanisms.transfer import Transfer, leaked_by_claims
 from holdfast.mechanisms.vector_release import scaled_shape_of
+from holdfast.papers.guess_and_check import CountedTree
 from holdfast.question.row import GRID
 from holdfast.statistics.mean import KnownVariance
 from holdfast.statistics.statistic import Statistic
@@ -43,15 +43,7 @@ from holdfast.theory.base.intervals import Interval
 from holdfast.theory.leakage.forecasts import DevResult
 from holdfast.theory.leakage.nats import LeakageAccount
 from tests.mechanisms import playing
-from tests.mechanisms.fake import (
-    CONDITION,
-    NUMBER,
-    PAIRED,
-    claimed,
-    independent,
-    leaked,
-    wish_for,
-)
+from tests.mechanisms.fake import CONDITION, NUMBER, PAIRED, claimed, independent, leaked, wish_for
 from tests.mechanisms.transferring import NAMES, mixed
 from tests.mechanisms.vectors import BY_LAPLACE, GAUSSIAN, TERMS, bins, l1_vector, vector
 from tests.theory.roundings import Case

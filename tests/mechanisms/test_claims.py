@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from holdfast.data.sample import Sample
 from holdfast.errors import BudgetExhausted, Refused
 from holdfast.mechanisms.bounded_noise import BOUNDED
 from holdfast.mechanisms.claims import CHECKS, GATES, Claims, Showing, reach_of_test
@@ -131,7 +130,7 @@ def recording(claims: Claims, path: Sequence[bool], monkeypatch: pytest.MonkeyPa
         return showing
 
     def showings(
-        _terms: Terms, questions: Sequence[Statistic], _alike: Sequence[bool], _sample: Sample
+        _terms: Terms, questions: Sequence[Statistic], *_inside_the_door: object
     ) -> list[Showing]:
         return [at(place) for place in range(len(questions))]
 

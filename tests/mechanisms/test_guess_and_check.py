@@ -16,15 +16,15 @@ from holdfast.errors import BudgetExhausted, InvalidArgument, ToleranceTooTight
 from holdfast.guessers import MedianMechanism
 from holdfast.holdout.holdout import Holdout
 from holdfast.ledger.audit import audit
-from holdfast.mechanisms.guess_and_check import (
+from holdfast.mechanisms.mechanism import Refuted, Wish, about
+from holdfast.mechanisms.terms import Account, QuestionPart
+from holdfast.papers.guess_and_check import (
     GUESS_AND_CHECK,
     CountedAnswers,
     CountedChecks,
     CountedTree,
 )
-from holdfast.mechanisms.mechanism import Refuted, Wish, about
-from holdfast.mechanisms.terms import Account, QuestionPart
-from holdfast.theory.leakage.checks import log_nodes
+from holdfast.papers.theorems.surprise_codes import log_nodes
 from tests.mechanisms.fake import CONDITION, NUMBER, independent, of_count, settled
 from tests.theory.coverage import too_many
 

@@ -17,10 +17,10 @@ import holdfast
 from holdfast.data.sampling import Independent, Sampling, m_dependent
 from holdfast.errors import BudgetExhausted, InvalidArgument, Refused, ToleranceTooTight
 from holdfast.ledger.audit import audit
-from holdfast.mechanisms.exact import EXACT, Exact
 from holdfast.mechanisms.mechanism import Offer, Release, Wish
 from holdfast.mechanisms.one_look import ONE_LOOK, OneLook
 from holdfast.mechanisms.terms import Account, QuestionPart, Terms
+from holdfast.papers.exact_answers import EXACT, Exact
 from holdfast.question.row import GRID, GRID_ERROR
 from holdfast.theory.base.concentration import BoundedMean
 from tests.holdout.tables import BOUNDS, opened, table, untouchable, watch

@@ -16,9 +16,9 @@ from holdfast.mechanisms.bounded_noise import ROUNDED, ROUNDING
 from holdfast.mechanisms.mechanism import Offer, Wish
 from holdfast.mechanisms.noise import Grid
 from holdfast.mechanisms.terms import Account, Terms
+from holdfast.papers.theorems.surprise_codes import log_nodes
 from holdfast.question.row import GRID
 from holdfast.theory.base.concentration import BoundedMean
-from holdfast.theory.leakage.checks import log_nodes
 from tests.mechanisms.fake import (
     CONDITION,
     NUMBER,

@@ -31,6 +31,7 @@ TABLE = pl.DataFrame(
     }
 )
 SCHEMA = {"x": (0.0, 1.0), "gain": sub_gaussian(0.4)}
+ROOMS = ("mechanisms/", "papers/guess_and_check.py")
 TIMES = 2.0**44  # so that grids and steps of a tolerance notice it
 
 
@@ -77,7 +78,7 @@ def sessions() -> Iterator[Case]:
 
 
 def test_every_rounding_of_an_offer_an_answer_and_a_plan_is_to_the_safe_side() -> None:
-    faults, found = examine(list(cases()), 1, "mechanisms/", patience=30)
+    faults, found = examine(list(cases()), 1, ROOMS, patience=30)
     assert not faults
     assert len(found) >= 70
 
@@ -85,6 +86,6 @@ def test_every_rounding_of_an_offer_an_answer_and_a_plan_is_to_the_safe_side() -
 @pytest.mark.campaign
 @pytest.mark.filterwarnings("ignore::holdfast.errors.SecondLedger")
 def test_every_rounding_is_to_the_safe_side_in_every_session() -> None:
-    faults, found = examine(list(sessions()), 10**9, "mechanisms/")
+    faults, found = examine(list(sessions()), 10**9, ROOMS)
     assert not faults
     assert len(found) >= 16

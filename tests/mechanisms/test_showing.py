@@ -32,8 +32,10 @@ from tests.mechanisms.fake import (
     CONSTANT,
     NUMBER,
     PAIRED,
+    SECRET,
     dependent,
     independent,
+    noise_of,
     of_count,
     of_pairs,
     of_units,
@@ -52,7 +54,7 @@ def shows(
     terms, moment = told.get("terms", independent(sample.n)), told.get("moment")
     assert isinstance(terms, Terms)
     assert not isinstance(moment, Terms)
-    (showing,) = showings(terms, [question], [terms.alike], sample)
+    (showing,) = showings(terms, [question], [terms.alike], sample, noise_of(SECRET))
     found = showing(claim, log_p, moment)
     assert type(found) is bool
     return found
@@ -350,7 +352,8 @@ def test_one_batch_reads_every_kind_in_its_place() -> None:
     texts = ["avg(x)", "avg(a - b)", "avg(a)", "avg(x)", "avg(not a)", "avg(b - a)"]
     questions = [asked(text, schema) for text in texts]
     claims = [(0.3, 0.7), (more_than(0.5), 1.0), (0.5, 1.0), (0.6, 1.0), (0.5, 1.0), (0.51, 1.0)]
-    found = showings(independent(40), questions, [True] * len(questions), sample)
+    alike = [True] * len(questions)
+    found = showings(independent(40), questions, alike, sample, noise_of(SECRET))
     made = [each(claim, math.log(0.05), None) for each, claim in zip(found, claims, strict=True)]
     alone = [
         shows(question, sample, claim, math.log(0.05))

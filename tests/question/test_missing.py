@@ -13,7 +13,7 @@ from holdfast.question import ColumnType, Schema
 from holdfast.question.build import TRUE
 from holdfast.question.expression import text_of
 from holdfast.question.parse import parse_row
-from holdfast.question.row import is_decided_by_values, known, may_be_missing
+from holdfast.question.row import has_value, is_decided_by_values, may_be_missing
 from tests.question.interpreter import evaluate
 
 TYPES = {"x": ColumnType.FLOAT, "y": ColumnType.FLOAT, "b": ColumnType.BOOLEAN}
@@ -51,7 +51,7 @@ KNOWN = {
 @pytest.mark.parametrize("text", KNOWN)
 def test_a_value_is_known_where_three_valued_logic_has_one(text: str) -> None:
     tree = parse_row(text, NULLABLE)
-    condition = known(tree)
+    condition = has_value(tree)
     assert text_of(condition) == KNOWN[text]
     for row in ROWS:
         assert evaluate(condition, row) is (evaluate(tree, row) is not None), row
@@ -63,7 +63,7 @@ def test_columns_that_are_never_missing_leave_no_row_out(text: str) -> None:
     tree = parse_row(text, COMPLETE)
     # What is computed may still have no value: a division by zero, a case that names no other.
     without = text in ("x / y", "case when b then 1 end")
-    assert (known(tree) == TRUE) is not without
+    assert (has_value(tree) == TRUE) is not without
 
 
 @pytest.mark.parametrize(

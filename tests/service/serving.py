@@ -72,7 +72,7 @@ def publish(folder: Folder, name: str = "flights", seed: int = 1, **declared: An
 
 def made_service(tmp_path: Path, **settings: Any) -> Service:
     """A service with the table, whose answers are released at once."""
-    folder = Folder.made(tmp_path / "served")
+    folder = Folder.create(tmp_path / "served")
     publish(folder)
     return Service.of(folder.path, Settings(**{"release_step": 0.0, **settings}))
 

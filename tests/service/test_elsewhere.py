@@ -24,7 +24,7 @@ def named(folder: Path, **ledgers: object) -> Folder:
     lines = [f"{name} = {address!r}" for name, address in ledgers.items()]
     settings = "\n".join(["[ledgers]", *lines])
     (folder / "holdfast.toml").write_text(settings, encoding="utf-8")
-    return Folder.made(folder)
+    return Folder.create(folder)
 
 
 @pytest.fixture

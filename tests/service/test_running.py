@@ -71,7 +71,7 @@ class Running:
         self.url = re.findall(r"http://\S+", "".join(self.said))[0]
 
     def connect(self, name: str, **said: Any) -> Any:
-        made = Folder.made(self.folder / "served")
+        made = Folder.create(self.folder / "served")
         store = TokenStore(made.tokens, made.secret)
         text = store.create(name, "analyst", **said).text
         store.close()
@@ -122,7 +122,7 @@ def test_the_first_start_shows_a_token_once(running: Running) -> None:
     while b"holdfast_workers 2\n" not in urlopen(metrics).read():  # whichever is asked
         assert time.monotonic() < until
         time.sleep(0.05)
-    made = Folder.made(running.folder / "served")
+    made = Folder.create(running.folder / "served")
     assert token.encode() not in made.tokens.read_bytes()
 
 
@@ -247,7 +247,7 @@ from holdfast.service.folder import Folder
 def scan(self, use):
     time.sleep(600)
 data_set.Served._used = scan
-folder = Folder.made(sys.argv[1])
+folder = Folder.create(sys.argv[1])
 app = "holdfast.agents.mounting:worker_with_agents"
 running.run(folder, folder.settings(port=int(sys.argv[2])), app)
 """

@@ -22,7 +22,7 @@ def service(tmp_path: Any) -> Service:
     """A pool of many questions: rounded answers leave more of them."""
     from holdfast.service.folder import Folder, Settings
 
-    folder = Folder.made(tmp_path / "served")
+    folder = Folder.create(tmp_path / "served")
     publish(folder, described="rounded", tolerance=0.2)
     return Service.of(folder.path, Settings(release_step=0.0))
 

@@ -80,7 +80,7 @@ def test_settings_name_proxies_by_address(tmp_path: Any) -> None:
     for wrong in (["here"], "127.0.0.1", [1]):
         with pytest.raises(InvalidArgument, match="trusted_proxies"):
             Settings(trusted_proxies=wrong)  # type: ignore[arg-type]
-    folder = Folder.made(tmp_path / "served")
+    folder = Folder.create(tmp_path / "served")
     (folder.path / "holdfast.toml").write_text('[service]\ntrusted_proxies = ["10.0.0.0/8"]\n')
     assert folder.settings().trusted_proxies == ("10.0.0.0/8",)
 

@@ -23,7 +23,7 @@ from tests.service.serving import table
 
 @pytest.fixture
 def store(tmp_path: Path) -> TokenStore:
-    folder = Folder.made(tmp_path / "served")
+    folder = Folder.create(tmp_path / "served")
     return TokenStore(folder.tokens, folder.secret)
 
 
@@ -44,7 +44,7 @@ def test_another_service_knows_none_of_them(store: TokenStore, tmp_path: Path) -
     """The hash is keyed: a copy of the file is of no use elsewhere."""
     made = store.create("ada", "custodian")
     store.close()
-    elsewhere = Folder.made(tmp_path / "elsewhere")
+    elsewhere = Folder.create(tmp_path / "elsewhere")
     elsewhere.tokens.write_bytes((tmp_path / "served" / "service.tokens").read_bytes())
     copy = TokenStore(elsewhere.tokens, elsewhere.secret)
     assert copy.verify(made.text) is None
@@ -104,7 +104,7 @@ def price(questions: int) -> Price:
 
 def test_a_cap_holds_whoever_is_faster(store: TokenStore, tmp_path: Path) -> None:
     token = store.create("ada", "analyst", questions=10).token
-    folder = Folder.made(tmp_path / "served")
+    folder = Folder.create(tmp_path / "served")
     charged: list[str] = []
 
     def worker(place: int) -> None:
@@ -145,7 +145,7 @@ def test_ends_are_said_as_they_are_written(text: str) -> None:
 
 def test_the_first_start_makes_a_custodian_whoever_has_a_token_before(tmp_path: Path) -> None:
     """Analysts may have been given tokens already, and one of them any name."""
-    folder = Folder.made(tmp_path / "served")
+    folder = Folder.create(tmp_path / "served")
     store = TokenStore(folder.tokens, folder.secret)
     store.create("custodian", "analyst")
     store.create("of one", "custodian", dataset="flights")
@@ -168,16 +168,16 @@ def test_the_start_says_what_to_do_next(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_a_folder_is_its_owners(tmp_path: Path) -> None:
-    folder = Folder.made(tmp_path / "a" / "served")
+    folder = Folder.create(tmp_path / "a" / "served")
     assert stat.S_IMODE(folder.path.stat().st_mode) == 0o700
     for file in folder.path.iterdir():
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
-    assert Folder.made(folder.path).secret == folder.secret
+    assert Folder.create(folder.path).secret == folder.secret
     assert folder.settings() == Settings()
     assert folder.names == []
     (tmp_path / "file").write_text("x")
     with pytest.raises(LedgerUnavailable, match="cannot be used"):
-        Folder.made(tmp_path / "file")
+        Folder.create(tmp_path / "file")
 
 
 @pytest.mark.parametrize(
@@ -191,7 +191,7 @@ def test_a_folder_is_its_owners(tmp_path: Path) -> None:
     ],
 )
 def test_settings_are_looked_at(tmp_path: Path, text: str, match: str) -> None:
-    folder = Folder.made(tmp_path)
+    folder = Folder.create(tmp_path)
     (tmp_path / "holdfast.toml").write_text(text, encoding="utf-8")
     with pytest.raises(InvalidArgument, match=match):
         folder.settings()

@@ -24,7 +24,7 @@ _WARM.set_forkserver_preload(_LIBRARIES)
 
 def _serve(folder: Path, port: int, settings: str) -> None:
     os.environ["XDG_CONFIG_HOME"] = settings
-    found = Folder.made(folder)
+    found = Folder.create(folder)
     run(found, found.settings(port=port))
 
 

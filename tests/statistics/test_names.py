@@ -68,6 +68,28 @@ def test_only_the_declared_range_is_left_out() -> None:
         assert short_name(kept, schema) == kept
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "avg(clip(delay, -60, 180) > 180)",  # never, and avg(delay > 180) is not 0
+        "avg(whole < 3) where clip(delay, -60, 180) = 180",
+        "avg(clip(abs(clip(delay, -60, 180) - whole), 0, 30))",
+        "avg(label = 'clip(delay, -60, 180)')",
+        "avg(coalesce(whole = 1 or whole = 2, false))",  # no accuracy of `whole = 1 or whole`
+        "avg(coalesce(late = late and late, false))",
+        "avg(coalesce(clip(delay, -60, 180), 0) - coalesce(clip(p, 0, 1), 0))",  # leaves out no row
+        "avg(coalesce(abs(delay - whole) * abs(delay - whole), 1))",  # of no probability
+    ],
+)
+def test_a_name_never_means_another_question(text: str) -> None:
+    types = dict.fromkeys(("delay", "p"), ColumnType.FLOAT) | {"whole": ColumnType.INTEGER}
+    types |= {"late": ColumnType.BOOLEAN, "label": ColumnType.TEXT}
+    ranges = {name: holdfast.question.bounds.Range(*ends) for name, ends in BOUNDS.items()}
+    ranges.pop("Other one")
+    schema = Schema(types, ranges, never_null=dict.fromkeys(types, False))
+    assert short_name(text, schema) == text
+
+
 def test_a_form_shows_the_arguments_that_must_be_given() -> None:
     most = {"log_loss": 3, "median": 2, "quantile": 3, "rmse": 3}
     for name, entry in STATISTICS.items():

@@ -15,6 +15,7 @@ from functools import partial
 from typing import Any
 
 import holdfast.theory
+from holdfast.papers.theorems import composition, surprise_codes, typical_noise, variance_line
 from holdfast.theory import evaluating, planning
 from holdfast.theory.base.concentration import (
     Bernstein,
@@ -39,7 +40,6 @@ from holdfast.theory.base.theorem import registry
 from holdfast.theory.base.unbounded import GroupOfRows, UnboundedMean, UnboundedUnits, Windowed
 from holdfast.theory.direct import unit_sums
 from holdfast.theory.leakage import (
-    checks,
     claim_levels,
     equal_width,
     forecasts,
@@ -53,9 +53,8 @@ from holdfast.theory.transfer import (
     differential_privacy,
     likelihood_cover,
     median_width,
-    variance,
 )
-from holdfast.theory.typical import calibrated_noise, composition, generalisation
+from holdfast.theory.typical import generalisation
 from holdfast.theory.typical.notion import TypicalStability
 from tests.theory import released_direct
 from tests.theory.released_direct import FEW, LEVELS, MIXED, SKEWED, Calls, X, call
@@ -142,8 +141,8 @@ def _claims() -> Calls:
                 )
             yield call(claim_levels.paired_claim_holds, 1000, 350, 60, claim, level, alike=True)
     for runs in ((), (3,), (0, 5, 2), (1,) * 20):
-        yield call(checks.run_length_log_weight, runs)
-        yield call(checks.run_length_log_weight, runs, 2.0)
+        yield call(surprise_codes.run_length_log_weight, runs)
+        yield call(surprise_codes.run_length_log_weight, runs, 2.0)
     for G, m in ((0, 20), (-1, 20), (100, -1), (100, 0)):
         yield call(release.DiscreteUniform, G, m)
     discrete = release.DiscreteUniform(100, 20)
@@ -414,8 +413,8 @@ def _families() -> Calls:
 def _transfers() -> Calls:
     for kappa1 in (0.001, 0.01, 0.03, 0.1, 0.3):
         for n, k, D in ((10**5, 300, 0.01), (3000, 20, 0.05)):
-            yield call(variance.least_variance_intercept, n, k, D, 3, kappa1, -3.0)
-    yield call(variance.variance_line, 50, 10**6, 0.5, 3, 0.01, -3.0)
+            yield call(variance_line.least_variance_intercept, n, k, D, 3, kappa1, -3.0)
+    yield call(variance_line.variance_line, 50, 10**6, 0.5, 3, 0.01, -3.0)
     yield call(composition.pure_composition, 1, 40.0, -0.1, -3.0)
     yield call(composition.pure_composition, 1, 10.0, -0.001, -3.0)
     for scales in ((math.inf, 0.1), (0.1, 0.0), (0.1, -1.0)):
@@ -423,15 +422,15 @@ def _transfers() -> Calls:
             generalisation.stopped_oracle_sequential_log_bound, (-3.0, -3.0), (0.1, 0.1), scales
         )
     for log_tau in (-0.001, -0.01):
-        yield call(calibrated_noise.gaussian_scale_printed_eta_max, log_tau, 1.0)
+        yield call(typical_noise.gaussian_scale_printed_eta_max, log_tau, 1.0)
     yield call(likelihood_cover.composed_shift, 2, 0.01, likelihood_cover.MOST_ANSWERS + 1, -3.0)
     for n, k in ((10**5, 300), (3000, 20)):
         yield call(differential_privacy.best_private_laplace, n, k, -3.0)
         yield call(differential_privacy.private_laplace_questions, n, 0.1, -3.0)
         yield call(median_width.median_noise_half_width, n, k, -3.0)
         for public in (1e-4, 0.01, 0.2):
-            yield call(variance.declared_variance_half_width, n, k, public, -3.0)
-            yield call(variance.variance_line, n, k, 0.01, 5, public, -3.0)
+            yield call(median_width.declared_variance_half_width, n, k, public, -3.0)
+            yield call(variance_line.variance_line, n, k, 0.01, 5, public, -3.0)
     yield call(median_width.checked_orders, ())
     yield call(median_width.checked_orders, (5, 5))
     noise = median_width.MedianRelease(100, 3, 20, 0.01)

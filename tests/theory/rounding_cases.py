@@ -13,11 +13,14 @@ from typing import Any
 from holdfast.papers.theorems.accuracy import NOISES, Accuracy, accuracy_half_width
 from holdfast.papers.theorems.baselines import multiplicative_weights_surprises
 from holdfast.papers.theorems.median_parameters import (
+    log_public_tree,
     median_samples,
     sequence_mistakes,
     volume_mistakes,
 )
 from holdfast.papers.theorems.tv_generalisation import subsample_size, subsample_size_printed
+from holdfast.papers.theorems.two_directions import least_two_directions
+from holdfast.papers.theorems.variance_line import VarianceLine, variance_line
 from holdfast.theory.base.concentration import (
     Bernstein,
     BinomialMean,
@@ -68,9 +71,10 @@ from holdfast.theory.transfer.differential_privacy import (
     private_laplace_rows,
 )
 from holdfast.theory.transfer.gaussian_noise import gaussian_questions, gaussian_rows
-from holdfast.theory.transfer.variance import VarianceLine, variance_line
-from holdfast.theory.typical.composition import log_geometric_sum
-from holdfast.theory.typical.sharp_composition import optimal_composition_log_delta
+from holdfast.theory.typical.sharp_composition import (
+    log_geometric_sum,
+    optimal_composition_log_delta,
+)
 from tests.theory.roundings import LARGE, ROOT, Case, Site
 from tests.theory.rows import Golden, numbers
 from tests.theory.tables import GOLDEN
@@ -159,6 +163,7 @@ EITHER = {
         "beyond the range: nothing is said"
     ),
     ("papers/theorems/interaction.py", "most = round_up(k * eta)"): _SEARCHED,
+    ("papers/theorems/two_directions.py", "eta = round_up("): _SEARCHED,
     ("theory/typical/generalisation.py", "log_bad, most = bad_event_log_bound("): _SEARCHED,
 }
 
@@ -256,6 +261,14 @@ def more_cases() -> Iterator[Case]:
     yield case("subsample_size", lambda: subsample_size(10, alpha), UP)
     printed = math.sqrt(math.log(40) / 18.000001)
     yield case("subsample_size_printed", lambda: subsample_size_printed(10, printed), UP)
+    for k, m in ((10, 6), (1000, 6)):
+        yield case("log_public_tree", partial(log_public_tree, k, m, 4, summed=2), UP)
+    shifts = [(0.0, math.log(0.1)), (0.4, math.log(0.01)), (1.0, math.log(1e-4)), (2.5, -60.0)]
+    yield case(
+        "least_two_directions",
+        lambda: least_two_directions(8, shifts, 40.0, math.log(1e-6), pure=True),
+        UP,
+    )
     yield from claims(case)
     account = LeakageAccount(3, 2.0, -4.0)
     yield case("account.radius", lambda: account.radius(SubGaussian(1.0), -5.0), UP)

@@ -75,8 +75,7 @@ def sites(*folders: str) -> list[Site]:
 @cache
 def _modules() -> list[ModuleType]:
     found = []
-    rooms = ("theory", "mechanisms", "statistics", "data", "planner")
-    for room in (*rooms, "papers.theorems"):
+    for room in ("theory", "mechanisms", "statistics", "data", "planner", "papers"):
         package = importlib.import_module(f"holdfast.{room}")
         for each in pkgutil.walk_packages(package.__path__, f"holdfast.{room}."):
             found.append(importlib.import_module(each.name))
@@ -195,13 +194,18 @@ class Case:
 
 
 def examine(
-    each: list[Case], most: int, room: str, line: int | None = None, *, patience: int = 10**9
+    each: list[Case],
+    most: int,
+    room: str | tuple[str, ...],
+    line: int | None = None,
+    *,
+    patience: int = 10**9,
 ) -> tuple[list[str], set[Site]]:
     """What moves to the unsafe side, and the places that would be found out if they did.
 
     A place is tried in at most so many cases, and where it was not found out, in as many more as
-    patience allows; it is in a room of the package, or in one file of it,
-    perhaps on one line.
+    patience allows; it is in one of these rooms of the package, or in one
+    file of it, perhaps on one line.
     """
     faults, found, tried = [], set[Site](), Counter[Site]()
     with watched() as roundings:

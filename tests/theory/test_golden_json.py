@@ -11,7 +11,13 @@ from typing import Any
 
 import pytest
 
-from holdfast.papers.theorems import tv_generalisation
+from holdfast.papers.theorems import (
+    composition as typical_composition,
+    notions,
+    other_accounts,
+    surprise_codes,
+    tv_generalisation,
+)
 from holdfast.theory.base import intervals
 from holdfast.theory.base.concentration import BoundedMean, SubExponential, SubGaussian
 from holdfast.theory.direct import (
@@ -21,12 +27,9 @@ from holdfast.theory.direct import (
     unit_sums as ratio,
 )
 from holdfast.theory.leakage import (
-    checks as codes,
-    checks as guess_and_check,
     claim_levels as claims,
     equal_width as rounds,
     forecasts,
-    nats as leakage,
     winners,
 )
 from holdfast.theory.leakage.equal_width import bounded_noise_half_width
@@ -34,7 +37,6 @@ from holdfast.theory.leakage.forecasts import forecast_log_charge as charge_of
 from holdfast.theory.length import families, levels
 from holdfast.theory.length.levels import described_log_level
 from holdfast.theory.notions import (
-    arrows as stability_arrows,
     composing as stability,
     distances,
 )
@@ -44,7 +46,6 @@ from holdfast.theory.transfer import (
 )
 from holdfast.theory.typical import (
     calibrated_noise as typical_mechanisms,
-    composition as typical_composition,
     generalisation as stopped_oracle,
     notion as typical,
     sharp_composition,
@@ -127,16 +128,16 @@ CALLS: dict[str, Callable[..., Any]] = {
     "Clopper-Pearson upper, one-sided": intervals.clopper_pearson_upper,
     "KL upper: sup p with n*kl(mean,p) <= L": intervals.kl_upper,
     "kappa of discrete uniform release": lambda alpha, g, m: math.exp(
-        leakage.discrete_uniform_log_charge(alpha, g, m)
+        other_accounts.discrete_uniform_log_charge(alpha, g, m)
     ),
     "half-width/sigma, k questions, equal half-width, uniform noise, last answer noiseless, "
     "beta_j free (best of equal and geometric weights)": lambda k, beta: bounded_noise_half_width(
         SubGaussian(1.0), k, log(beta)
     ),
-    "ln N, fixed (k, m, G)": guess_and_check.log_nodes,
-    "ln weight, KT code incl. 1/(t(t+1))": codes.kt_log_weight,
+    "ln N, fixed (k, m, G)": surprise_codes.log_nodes,
+    "ln weight, KT code incl. 1/(t(t+1))": surprise_codes.kt_log_weight,
     "global rounding half-width, best integer G": lambda n, k, beta: (
-        guess_and_check.global_rounding_width(n, k, log(beta))
+        surprise_codes.global_rounding_width(n, k, log(beta))
     ),
     "F(b) = E(V-b)_+": lambda b, m: math.exp(gaussian_transfer.log_shift_excess(b, m)),
     "CVaR of posterior shift (Theorem T, min over b)": lambda m, beta: (
@@ -169,7 +170,7 @@ CALLS: dict[str, Callable[..., Any]] = {
         sharp_composition.optimal_composition_log_delta(k, eta, eta_prime)
     ),
     "sharp composition (eta', tau=nu)": lambda k, eta, nu, eta_prime: balanced(
-        sharp_composition.sharp_composition_balanced(k, eta, log(nu), eta_prime)
+        typical_composition.sharp_composition_balanced(k, eta, log(nu), eta_prime)
     ),
     "exact Gaussian calibration s": lambda alpha, eta, tau: typical_mechanisms.gaussian_scale(
         alpha, eta, log(tau)
@@ -177,7 +178,7 @@ CALLS: dict[str, Callable[..., Any]] = {
     "ln Phi(Phi^-1(p0)+m)": stopped_oracle.stopped_oracle_log_bound,
     "k-fold Gaussian TV, exact": distances.gaussian_tv,
     "TV of an (eps, delta) pair": lambda eps, delta: (
-        stability_arrows.approx_dp_to_tv(
+        notions.approx_dp_to_tv(
             stability.ApproxDP(eps, log(delta) if delta else -math.inf)
         ).distance
     ),

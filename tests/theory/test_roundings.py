@@ -21,18 +21,19 @@ from tests.theory.rounding_cases import cases, is_either
 from tests.theory.roundings import ROOT, Site, examine, places_met, sites
 
 REPOSITORY = Path(__file__).parents[2]
+ROOMS = ("theory/", "papers/theorems/")
 
 
 def test_every_rounding_of_a_theorem_is_to_the_safe_side() -> None:
-    faults, found = examine(cases(rows=2), 1, "theory/")
+    faults, found = examine(cases(rows=2), 1, ROOMS)
     assert not faults
-    unseen = [str(site) for site in sites("theory") if site not in found and not is_either(site)]
+    unseen = [str(site) for site in sites(*ROOMS) if site not in found and not is_either(site)]
     assert not unseen, "no case sees these: add one to rounding_cases.py, or say why in EITHER"
 
 
 @pytest.mark.campaign
 def test_every_rounding_is_to_the_safe_side_in_everything_that_calls_it() -> None:
-    faults, _ = examine(cases(rows=10**9), 10**9, "theory/")
+    faults, _ = examine(cases(rows=10**9), 10**9, ROOMS)
     assert not faults
 
 
@@ -76,7 +77,7 @@ def test_a_rounding_that_is_turned_round_in_the_source_is_found(tmp_path: Path) 
     shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns("__pycache__"))
     settings = {**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{REPOSITORY}"}
     met = list(places_met(cases(2)))
-    able = [site for site in sites("theory") if not is_either(site)]
+    able = [site for site in sites(*ROOMS) if not is_either(site)]
     for site in Random(25).sample(able, 6):
         kept = (copy / site.path).read_text("utf-8")
         (copy / site.path).write_text(turned(kept, site), "utf-8")

@@ -16,7 +16,24 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
+from holdfast.papers.theorems.composition import (
+    approximate_composed_eta,
+    approximate_composition_bf1_printed,
+    approximate_composition_printed,
+    composed_eta,
+    equal_marginal_conditioning,
+    pure_composition,
+    pure_composition_bf1_printed,
+    pure_composition_printed,
+)
 from holdfast.papers.theorems.median_parameters import median_parameters, median_parameters_printed
+from holdfast.papers.theorems.notions import pure_dp_to_tv_printed
+from holdfast.papers.theorems.printed import (
+    near_independence_printed,
+    oracle_to_pair_printed,
+    sub_exponential_log_tail_printed,
+    sub_gaussian_log_tail_printed,
+)
 from holdfast.papers.theorems.tv_generalisation import (
     gaussian_scale_for_expected_error,
     subsample_size,
@@ -24,32 +41,17 @@ from holdfast.papers.theorems.tv_generalisation import (
     tv_expected_error,
     tv_expected_error_printed,
 )
-from holdfast.theory.base.concentration import (
-    SubGaussian,
-    sub_exponential_log_tail_printed,
-    sub_gaussian_log_tail_printed,
-)
-from holdfast.theory.base.theorem import registry
-from holdfast.theory.notions.arrows import pure_dp_to_tv, pure_dp_to_tv_printed
-from holdfast.theory.notions.composing import PureDP
-from holdfast.theory.notions.distances import gaussian_tv
-from holdfast.theory.typical.calibrated_noise import (
+from holdfast.papers.theorems.typical_noise import (
     gaussian_scale_bf1_printed,
     gaussian_scale_printed,
     laplace_scale_set_form,
 )
-from holdfast.theory.typical.composition import (
-    approximate_composed_eta,
-    approximate_composition_bf1_printed,
-    approximate_composition_printed,
-    composed_eta,
-    pure_composition,
-    pure_composition_bf1_printed,
-    pure_composition_printed,
-)
-from holdfast.theory.typical.generalisation import near_independence, near_independence_printed
-from holdfast.theory.typical.notion import oracle_to_pair_printed
-from holdfast.theory.typical.sharp_composition import equal_marginal_conditioning
+from holdfast.theory.base.concentration import SubGaussian
+from holdfast.theory.base.theorem import registry
+from holdfast.theory.notions.arrows import pure_dp_to_tv
+from holdfast.theory.notions.composing import PureDP
+from holdfast.theory.notions.distances import gaussian_tv
+from holdfast.theory.typical.generalisation import near_independence
 
 NOTES = {(note.source, note.place): note for each in registry().values() for note in each.notes}
 SHOWN: dict[tuple[str, str], Callable[[], None]] = {}

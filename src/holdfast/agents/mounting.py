@@ -22,8 +22,6 @@ from holdfast.service.data_set import Asking, Reply, Service
 from holdfast.service.problems import problem_reply, rejection
 from holdfast.service.running import worker
 
-__all__ = ["mount_agents", "worker_with_agents"]
-
 _T = TypeVar("_T")
 _BEARER = "bearer "
 _PROGRESS = b'"progressToken"'

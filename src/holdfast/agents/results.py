@@ -14,21 +14,6 @@ from holdfast.service.data_set import Reply
 from holdfast.service.replies import AnswerFields, BudgetReply
 from holdfast.statistics.registry import STATISTICS
 
-__all__ = [
-    "ROWS_OF_A_PAGE",
-    "AnswerTold",
-    "AnswersTold",
-    "BudgetTold",
-    "ColumnTold",
-    "DescriptionTold",
-    "HistoryTold",
-    "LineTold",
-    "PlanTold",
-    "answers_told",
-    "described_to_agents",
-    "history_told",
-]
-
 ROWS_OF_A_PAGE = 50  # of a table that an agent is told at once
 _Part = str | int | float | bool | None
 
@@ -144,7 +129,7 @@ class PlanTold(BaseModel):
     text: str = Field(description="The same for people.")
 
 
-def answers_told(reply: Reply, after: int = 0) -> AnswersTold:
+def answers_result(reply: Reply, after: int = 0) -> AnswersTold:
     """The answers of a call; of a table, a page of the rows after so many."""
     labelled = list(_labelled(reply))
     page = labelled[after : after + ROWS_OF_A_PAGE]
@@ -215,7 +200,7 @@ def described_to_agents(holdout: Holdout) -> DescriptionTold:
     )
 
 
-def history_told(
+def history_result(
     holdout: Holdout, asked_by: str | None, last: int, before: int | None = None
 ) -> HistoryTold:
     """The newest lines, or those before a number.

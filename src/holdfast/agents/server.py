@@ -18,8 +18,6 @@ from holdfast.errors import HoldfastError
 from holdfast.holdout.holdout import Holdout
 from holdfast.service.problems import problem_of
 
-__all__ = ["http_app", "server_of"]
-
 _Read: TypeAlias = Callable[[Holdout], str]
 _INSTRUCTIONS = """\
 You ask a protected table. You never see its rows: every answer is a value with an interval, and

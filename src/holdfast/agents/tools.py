@@ -33,9 +33,9 @@ from holdfast.agents.results import (
     DescriptionTold,
     HistoryTold,
     PlanTold,
-    answers_told,
+    answers_result,
     described_to_agents,
-    history_told,
+    history_result,
 )
 from holdfast.did_you_mean import near_names
 from holdfast.holdout.holdout import Holdout
@@ -55,13 +55,6 @@ from holdfast.service.logs import log_failure
 from holdfast.service.problems import Problem, problem_of, rejection
 from holdfast.service.replies import CostReply
 from holdfast.service.wire import wire_type
-
-__all__ = [
-    "Agent",
-    "Askable",
-    "Callers",
-    "tools_for",
-]
 
 _T = TypeVar("_T")
 
@@ -142,7 +135,7 @@ def tools_for(callers: Callers) -> list[Tool]:
     ]
 
 
-def _problems_told(tool: _Tool) -> _Tool:
+def _with_problems(tool: _Tool) -> _Tool:
     """The tool, with whatever goes wrong as a tool error that says what to do next."""
 
     @wraps(tool)
@@ -153,12 +146,12 @@ def _problems_told(tool: _Tool) -> _Tool:
             problem = problem_of(error)
             if problem.status == HTTPStatus.INTERNAL_SERVER_ERROR:  # its text may hold anything
                 log_failure(_LOG, f"the tool {tool.__name__} failed", error)
-            return _problem_told(problem)
+            return _problem_result(problem)
 
     return careful
 
 
-def _problem_told(problem: Problem) -> CallToolResult:
+def _problem_result(problem: Problem) -> CallToolResult:
     """A problem with what an agent can do next, and beside it what only others can."""
     own, others = _steps_of(problem)
     facts = {**problem.to_dict(), "next_steps": own}
@@ -258,24 +251,24 @@ class _Verbs:
         finally:
             reporting.cancel()
         # A table is long, and to write it down would keep everybody else waiting.
-        return await anyio.to_thread.run_sync(lambda: _result(answers_told(reply, after)))
+        return await anyio.to_thread.run_sync(lambda: _result(answers_result(reply, after)))
 
-    @_problems_told
+    @_with_problems
     async def describe(self, context: _Call) -> Annotated[CallToolResult, DescriptionTold]:
         """The protected table: columns, types, bounds, how to write questions, what is promised."""
         return await self._read(context, described_to_agents)
 
-    @_problems_told
+    @_with_problems
     async def budget(self, context: _Call) -> Annotated[CallToolResult, BudgetTold]:
         """What is left to ask, after everything that anybody has asked. Free."""
 
-        def told(holdout: Holdout) -> BaseModel:
+        def result_of(holdout: Holdout) -> BaseModel:
             budget = holdout.budget
             return _result_of(BudgetTold, budget.to_dict(), str(budget))
 
-        return await self._read(context, told)
+        return await self._read(context, result_of)
 
-    @_problems_told
+    @_with_problems
     async def plan(
         self,
         context: _Call,
@@ -298,7 +291,7 @@ class _Verbs:
             name: value for name, value in options.items() if value is not None
         }
 
-        def told(holdout: Holdout) -> BaseModel:
+        def result_of(holdout: Holdout) -> BaseModel:
             terms = holdout.opening.terms
             shared = ["rows", "confidence_level", "described", "described_share"]
             shared += [] if gates.keys() & declared.keys() else ["sampling"]
@@ -307,21 +300,21 @@ class _Verbs:
             )
             return PlanTold(plan=plan_made.to_dict(), text=str(plan_made))
 
-        return await self._read(context, told)
+        return await self._read(context, result_of)
 
-    @_problems_told
+    @_with_problems
     @_with_options(QuestionFields, GuessField, CostSent)
     async def cost(self, context: _Call, **options: Any) -> Annotated[CallToolResult, CostReply]:
         """What a question, or a check of it, would cost now, at most. Free; touches no data."""
         asking = Asking.of("ask", options)
 
-        def told(holdout: Holdout) -> BaseModel:
+        def result_of(holdout: Holdout) -> BaseModel:
             price = asking.cost_of(holdout)
             return _result_of(CostReply, price.to_dict(), str(price))
 
-        return await self._read(context, told)
+        return await self._read(context, result_of)
 
-    @_problems_told
+    @_with_problems
     @_with_options(QuestionFields, GuessField, CheckSent)
     async def check(
         self, context: _Call, after: _After = 0, **options: Any
@@ -332,7 +325,7 @@ class _Verbs:
         """
         return await self._answer("check", context, options, after)
 
-    @_problems_told
+    @_with_problems
     @_with_options(QuestionFields, AskSent)
     async def ask(
         self, context: _Call, after: _After = 0, **options: Any
@@ -344,7 +337,7 @@ class _Verbs:
         """
         return await self._answer("ask", context, options, after)
 
-    @_problems_told
+    @_with_problems
     @_with_options(QuestionField, GateSent)
     async def gate(self, context: _Call, **options: Any) -> Annotated[CallToolResult, AnswersTold]:
         """Is it shown to be more than `at_least`, or less than `at_most`?
@@ -353,7 +346,7 @@ class _Verbs:
         """
         return await self._answer("gate", context, options)
 
-    @_problems_told
+    @_with_problems
     async def history(
         self,
         context: _Call,
@@ -365,7 +358,7 @@ class _Verbs:
         """What was asked and answered so far, by everybody: known answers are free. Free."""
         asked_by = self._caller(context).asked_by
         return await self._read(
-            context, lambda holdout: history_told(holdout, asked_by, last, before)
+            context, lambda holdout: history_result(holdout, asked_by, last, before)
         )
 
 
@@ -408,7 +401,7 @@ class _StrictTool(Tool):
         except ToolError as error:
             if not isinstance(error.__cause__, ValidationError):
                 raise
-            return _problem_told(self._unread(error.__cause__))
+            return _problem_result(self._unread(error.__cause__))
 
     def _unread(self, error: ValidationError) -> Problem:
         """Which arguments are wrong and why; what was sent is not sent back."""

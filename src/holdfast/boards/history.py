@@ -16,8 +16,6 @@ from holdfast.ledger.attachments import AttachedColumn
 from holdfast.ledger.entries import Recorded
 from holdfast.theory.base.intervals import Interval
 
-__all__ = ["BoardHistory", "Score", "claim_key", "gate_key", "history_of", "is_submission"]
-
 _GATE, _CLAIM = "board gate ", "board claim "
 
 

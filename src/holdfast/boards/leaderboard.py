@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from holdfast.holdout.ending import LastLookCost
     from holdfast.holdout.holdout import Holdout
 
-__all__ = ["Leaderboard"]
-
 _ROOM = 3.0  # standard errors by which a claim may be off, and still be confirmed
 _LABEL, _PREDICTION = "label", "prediction"
 

@@ -23,8 +23,6 @@ from holdfast.wording import plural
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["BOARD_METRICS", "Metric", "metric_of"]
-
 _FLOOR = 0.01  # probabilities are this far from 0 and 1, at least, in the logarithmic loss
 
 _Columns = Mapping[str, "pl.Series"]  # what is attached of a submission, by the ending of its name

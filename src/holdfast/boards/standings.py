@@ -33,9 +33,6 @@ if TYPE_CHECKING:
     from holdfast.boards.leaderboard import Leaderboard
 
 
-__all__ = ["Standing", "Standings", "StandingsDisplay", "board_page", "standings_of", "write_board"]
-
-
 @dataclass(frozen=True, slots=True)
 class Standing:
     """One submission on the board; `also` are those of other teams with the same content.

@@ -19,8 +19,6 @@ from holdfast.ledger.chain import Row, canonical, now
 from holdfast.ledger.transcript import Transcript
 from holdfast.wording import plural
 
-__all__ = ["KIND", "ReuseCertificate", "certificate_digest", "certificate_text", "certified"]
-
 KIND = "holdfast certificate/1"
 _ENDINGS = (".html", ".json", ".pdf")
 

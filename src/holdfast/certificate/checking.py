@@ -21,8 +21,6 @@ from holdfast.ledger.audit import Copied, Finding, retrace
 from holdfast.ledger.chain import RESTORE, Row
 from holdfast.mechanisms.mechanism import alike
 
-__all__ = ["audit_certificate", "is_certificate", "read_certificate", "unproven"]
-
 _LEDGER = b"SQLite format 3\0"
 # What does not follow from the entries.
 _OWN = ("kind", "made", "holdfast", "signatures", "entries", "digest")

@@ -33,12 +33,6 @@ from holdfast.wording import among_rows, percent, plural
 if TYPE_CHECKING:
     from holdfast.certificate.certificate import ReuseCertificate
 
-__all__ = [
-    "STYLE",
-    "page_of",
-    "pdf_of",
-]
-
 # How the certificate's page looks: on a screen in light and dark, on a phone, and on paper.
 
 

@@ -25,8 +25,6 @@ from holdfast.ledger.side_files import sync_folder, write_new
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-__all__ = ["Signature", "SigningKey", "public_key_of", "user_key_path"]
-
 _KIND = "holdfast signature/1"
 _KEY_KIND = "holdfast key/1"
 _ALGORITHM = "ed25519:"
@@ -88,7 +86,7 @@ class SigningKey:
     private: bytes = field(repr=False)
 
     @classmethod
-    def made(cls, path: Path, person: str = "", organisation: str = "") -> SigningKey:
+    def create(cls, path: Path, person: str = "", organisation: str = "") -> SigningKey:
         """The key of a file, which is made for its owner alone if it is not there."""
         with require.installed("signatures", "sign"):
             from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey

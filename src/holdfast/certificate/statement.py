@@ -10,18 +10,17 @@ from typing import Any
 
 from holdfast.data.sampling import GIVEN_SIZES
 from holdfast.holdout.budget import Budget, budget_of
+from holdfast.ledger.claimed import whole_of_looks
 from holdfast.ledger.entries import Recorded
 from holdfast.ledger.transcript import Transcript, is_keyless
 from holdfast.ledger.view import view_of
 from holdfast.mechanisms.catalogue import kind_of
-from holdfast.mechanisms.claims import by_sign_test
+from holdfast.mechanisms.claims import by_sign_test, is_by_rule
 from holdfast.mechanisms.terms import profile_of
 from holdfast.statistics.bind import asked_again, recorded_statistic
+from holdfast.statistics.claimed import ClaimedQuestion
 from holdfast.theory.base.theorem import SOURCES, registry
 from holdfast.wording import percent, plural
-
-__all__ = ["Support", "limits_of", "promise_of", "statement_of", "supports_of"]
-
 
 # Which theorems a ledger's answers rest on: found from the entries, named as the registry does.
 
@@ -91,6 +90,10 @@ def _of_look(look: Recorded, transcript: Transcript) -> Iterator[str]:
     else:
         promised = kind_of(transcript.opening.mechanism["name"]).theorem
         yield from () if promised is None else (promised,)
+    whole = whole_of_looks(transcript, look.request, [look]) if is_by_rule(look.profile) else None
+    if isinstance(whole, ClaimedQuestion):
+        yield from whole.reads.rule.theorems
+        return
     statistic = recorded_statistic(look.question, transcript.table)
     alike = transcript.terms.alike_for(keyless=is_keyless(transcript, statistic.columns))
     if by_sign_test(statistic, look.claim, alike=alike):

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from holdfast.holdout.holdout import Holdout
 
-__all__ = ["attach", "columns", "promote"]
-
 
 @app.command(epilog="Example: holdfast attach reviews v7 predictions.csv --value predicted")
 @anywhere

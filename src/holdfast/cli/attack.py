@@ -24,12 +24,6 @@ if TYPE_CHECKING:
     from holdfast.lab.arena.comparison import Experiment, Run
     from holdfast.lab.arena.experiments import Sizes
 
-__all__ = [
-    "attack",
-    "demo",
-    "probe",
-]
-
 _STORY = """\
 An analyst scores {features:,} features on one holdout of {rows:,} rows, turns each to its better
 side and lets them vote. Every feature is a coin flip: the true score is 0.500, always.

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from holdfast.boards.standings import Standing, Standings
     from holdfast.holdout.holdout import Holdout
 
-__all__ = ["board_commands", "final_board", "init_board", "show_board", "submit_predictions"]
-
 board_commands = typer.Typer(no_args_is_help=True, help="A leaderboard: init, submit, show, final.")
 app.add_typer(board_commands, name="board")
 

@@ -16,13 +16,6 @@ from holdfast.wording import plural
 if TYPE_CHECKING:
     from holdfast.mechanisms.catalogue import MechanismKind
 
-__all__ = [
-    "mechanisms",
-    "options_of_text",
-    "page",
-    "theorems",
-]
-
 _AUTO = (
     "Takes bounded noise or median noise, whichever the planner says is narrower for what was "
     "declared, and says why."

@@ -19,21 +19,6 @@ import typer
 from holdfast.did_you_mean import number_meant
 from holdfast.errors import InvalidArgument
 
-__all__ = [
-    "Json",
-    "Verbose",
-    "Whole",
-    "app",
-    "field",
-    "indented",
-    "progress",
-    "read_bounds",
-    "read_number",
-    "secret_file",
-    "show_json",
-    "waiting",
-]
-
 app = typer.Typer(
     name="holdfast",
     no_args_is_help=True,

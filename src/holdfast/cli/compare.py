@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from holdfast.evals.gate import EvalGate
     from holdfast.evals.verdict import Verdict
 
-__all__ = ["compare"]
-
 _EXIT = {"better": 0, "cannot tell": 5, "worse": 6}
 _NOT_SHOWN = 5
 _ITEM = "item"

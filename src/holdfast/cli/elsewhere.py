@@ -22,16 +22,6 @@ from holdfast.errors import InvalidArgument
 if TYPE_CHECKING:
     from holdfast.service.client import ServedHoldout
 
-__all__ = [
-    "accepted_cost",
-    "again",
-    "anywhere",
-    "require_at_the_rows",
-    "require_here",
-    "served",
-    "with_rows",
-]
-
 _P = ParamSpec("_P")
 _TOKEN = "HOLDFAST_TOKEN"  # not an option: everybody on the machine sees what is typed
 

@@ -37,18 +37,6 @@ if TYPE_CHECKING:
     from holdfast.question.columns import Schema
     from holdfast.question.expression import ColumnType
 
-__all__ = [
-    "DataFile",
-    "NewName",
-    "declare",
-    "first_question",
-    "init",
-    "introduction",
-    "protected",
-    "read_table",
-    "split",
-]
-
 
 @app.command(
     epilog="Example: holdfast split flights.csv --train explore.parquet --hold protect.parquet"

@@ -33,20 +33,6 @@ if TYPE_CHECKING:
     from holdfast.ledger.backend import LedgerHome
     from holdfast.service.client import ServedHoldout
 
-__all__ = [
-    "AUDIT_FAILED",
-    "audit",
-    "budget",
-    "certificate",
-    "chart",
-    "countersign",
-    "key",
-    "ledger",
-    "list_ledgers",
-    "stability",
-]
-
-
 AUDIT_FAILED = 4
 _COPYING = ("backup", "move", "restore", "upgrade")
 _HOW_TO_COPY = (
@@ -578,7 +564,7 @@ def key(
         raise InvalidArgument(
             f"you have a key in {str(path)!r}, with its names; move that file away to make another."
         )
-    mine = SigningKey.made(path, person, organisation)
+    mine = SigningKey.create(path, person, organisation)
     facts = {"key": mine.public, "person": mine.person, "organisation": mine.organisation}
     if as_json:
         show_json({**facts, "file": str(path)})

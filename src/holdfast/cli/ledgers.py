@@ -24,24 +24,6 @@ if TYPE_CHECKING:
     from holdfast.ledger.store import Reader
     from holdfast.ledger.transcript import Transcript
 
-__all__ = [
-    "SCORE_SUFFIXES",
-    "Data",
-    "LedgerAddress",
-    "Name",
-    "TableName",
-    "home_named",
-    "item_table",
-    "known_table",
-    "ledger_path",
-    "looked_at",
-    "new_ledger",
-    "opened",
-    "resumed",
-    "where_the_data_is",
-    "without_password",
-]
-
 SCORE_SUFFIXES = (".eval", ".jsonl", ".csv", ".parquet")  # as files of other tools are called
 
 Name = Annotated[

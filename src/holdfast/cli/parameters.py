@@ -13,8 +13,6 @@ from holdfast.cli.commands import read_bounds, read_number
 from holdfast.errors import InvalidArgument
 from holdfast.holdout.options import VerbOption, fields_of
 
-__all__ = ["sampling_of_text", "typer_option", "with_options", "with_parameters"]
-
 _P = ParamSpec("_P")
 _TABS = ("tab", "\\t")  # which nobody can type as it is
 

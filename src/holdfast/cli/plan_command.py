@@ -11,8 +11,6 @@ from holdfast.cli.parameters import sampling_of_text, typer_option, with_options
 from holdfast.errors import InvalidArgument
 from holdfast.holdout.options import DeclareOptions, PromiseOptions, fields_of
 
-__all__ = ["plan"]
-
 _PLANNED = (
     "questions",
     "tolerance",

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from holdfast.evals.item_scores import ItemScores
     from holdfast.holdout.holdout import Holdout
 
-__all__ = ["FileOfScores", "gate_scores"]
-
 # Options of a comparison.
 _COMPARED = (
     "where",

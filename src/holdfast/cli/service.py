@@ -27,14 +27,6 @@ if TYPE_CHECKING:
 
     from holdfast.service.tokens import Token, TokenStore
 
-__all__ = [
-    "mcp",
-    "publish",
-    "retire",
-    "serve",
-    "tokens",
-]
-
 _FOLDER = "served"
 _Folder = Annotated[
     str, typer.Option(metavar="FOLDER", help="The folder of the service, made if it is not there.")
@@ -85,7 +77,7 @@ def serve(
         "graceful_timeout": read_number("graceful_timeout", graceful_timeout),
     }
     if not demo:
-        _serve(Folder.made(Path(folder)), settings)
+        _serve(Folder.create(Path(folder)), settings)
         return
     from holdfast.service.demonstration import demonstrated
 
@@ -127,7 +119,7 @@ def publish(
     """
     from holdfast.service.folder import Folder
 
-    served = Folder.made(Path(folder))
+    served = Folder.create(Path(folder))
     path = served.ledger(Path(data).stem if name is None else name)
     if path.stem in served.names:
         raise InvalidArgument(f"{path.stem!r} is published already; choose another --name.")
@@ -188,7 +180,7 @@ def _create(
     from holdfast.service.folder import Folder
     from holdfast.service.tokens import expiry_of
 
-    names = Folder.made(Path(folder)).names
+    names = Folder.create(Path(folder)).names
     if dataset is not None and dataset not in names:
         there = ", ".join(names) or "none"
         raise InvalidArgument(f"there is no data set {dataset!r} in {folder!r}; there is {there}.")
@@ -267,7 +259,7 @@ def _store(folder: str) -> Iterator[TokenStore]:
     from holdfast.service.folder import Folder
     from holdfast.service.tokens import TokenStore
 
-    place = Folder.made(Path(folder))
+    place = Folder.create(Path(folder))
     store = TokenStore(place.tokens, place.secret)
     try:
         yield store

@@ -42,15 +42,6 @@ if TYPE_CHECKING:
     from holdfast.holdout.groups import Distribution, Groups
     from holdfast.ledger.entries import Judgement
 
-__all__ = [
-    "NOT_SHOWN",
-    "ask",
-    "check",
-    "final",
-    "gate",
-    "reveal",
-]
-
 NOT_SHOWN = 5  # the exit code
 # What a difference was judged to be, as a script is told it.
 _JUDGED: dict[Judgement, int] = {"better": 0, "cannot tell": NOT_SHOWN, "worse": 6}

@@ -38,27 +38,6 @@ from holdfast.wording import plural
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = [
-    "VALUE_TYPES",
-    "Brought",
-    "ColumnValues",
-    "Computed",
-    "Fields",
-    "ScoreBounds",
-    "brought",
-    "column_values",
-    "computed",
-    "computed_values",
-    "declared_bounds",
-    "declared_digest",
-    "from_python",
-    "scores_in",
-    "share_differing",
-    "type_within",
-    "typed",
-]
-
-
 # Values from outside as one of the four types that a column may arrive with.
 #
 # Boolean, 64-bit integer, double or text, as questions know them. None, NULL and NaN are one
@@ -177,14 +156,14 @@ class Fields:
 
 
 @dataclass(frozen=True, slots=True)
-class Brought:
+class ValueSeries:
     """Values of one type; without `keys` they are in the order of the table's keys."""
 
     keys: pl.Series | None
     values: pl.Series
 
 
-def brought(given: object, order: KeyOrder, fields: Fields) -> Brought:
+def read_values(given: object, order: KeyOrder, fields: Fields) -> ValueSeries:
     """Read what somebody brings; whether the keys are the table's is not looked at."""
     match given:
         case str() | Path():
@@ -198,7 +177,9 @@ def brought(given: object, order: KeyOrder, fields: Fields) -> Brought:
     if type(given).__module__.partition(".")[0] == "pandas" and hasattr(given, "index"):
         return _from_pandas(given, order, fields)
     frame = frame_of(given)
-    return Brought(None, _in_order(given)) if frame is None else _from_frame(frame, order, fields)
+    if frame is None:
+        return ValueSeries(None, _in_order(given))
+    return _from_frame(frame, order, fields)
 
 
 def _in_order(content: object) -> pl.Series:
@@ -215,7 +196,7 @@ def _in_order(content: object) -> pl.Series:
     )
 
 
-def _checked(keys: pl.Series, values: pl.Series, order: KeyOrder) -> Brought:
+def _checked(keys: pl.Series, values: pl.Series, order: KeyOrder) -> ValueSeries:
     """Refuse keys that are missing or of another type than the table's."""
     if keys.dtype != KEY_TYPES[order.type]:
         raise InvalidArgument(
@@ -227,7 +208,7 @@ def _checked(keys: pl.Series, values: pl.Series, order: KeyOrder) -> Brought:
             f"{plural(keys.null_count(), 'value')} of {len(keys):,} came without a key; give "
             f"every value the {order.name} of its row."
         )
-    return Brought(keys, values)
+    return ValueSeries(keys, values)
 
 
 def _own(series: pl.Series) -> pl.Series:
@@ -259,13 +240,13 @@ def _from_array(array: NDArray[Any]) -> pl.Series:
     return from_python(_VALUES, array.tolist())
 
 
-def _from_frame(frame: pl.DataFrame, order: KeyOrder, fields: Fields) -> Brought:
+def _from_frame(frame: pl.DataFrame, order: KeyOrder, fields: Fields) -> ValueSeries:
     key, value = fields.chosen(frame.columns, order)
     keys, values = typed(_KEYS, frame[key]), typed(_VALUES, frame[value])
     return _checked(_own(keys), _own(values), order)
 
 
-def _from_pandas(given: Any, order: KeyOrder, fields: Fields) -> Brought:
+def _from_pandas(given: Any, order: KeyOrder, fields: Fields) -> ValueSeries:
     from holdfast.data.source import from_pandas
 
     index, key = given.index, fields.key or order.name
@@ -283,7 +264,7 @@ def _from_pandas(given: Any, order: KeyOrder, fields: Fields) -> Brought:
     return _from_frame(named, order, Fields("value", "key"))
 
 
-def _from_file(path: Path, order: KeyOrder, fields: Fields) -> Brought:
+def _from_file(path: Path, order: KeyOrder, fields: Fields) -> ValueSeries:
     reader = _READERS.get(path.suffix.lower())
     if reader is None:
         raise InvalidArgument(
@@ -301,12 +282,12 @@ def _from_file(path: Path, order: KeyOrder, fields: Fields) -> Brought:
         ) from None
 
 
-def _from_parquet(path: Path, order: KeyOrder, fields: Fields) -> Brought:
+def _from_parquet(path: Path, order: KeyOrder, fields: Fields) -> ValueSeries:
     key, value = fields.chosen(list(pl.read_parquet_schema(path)), order)
     return _from_frame(pl.read_parquet(path, columns=[key, value]), order, fields)
 
 
-def _from_csv(path: Path, order: KeyOrder, fields: Fields) -> Brought:
+def _from_csv(path: Path, order: KeyOrder, fields: Fields) -> ValueSeries:
     """Text is of the type that all of it can be; keys are read as the table has them."""
     names = pl.read_csv(path, n_rows=0).columns
     key, value = fields.chosen(names, order)
@@ -328,7 +309,7 @@ def _from_csv(path: Path, order: KeyOrder, fields: Fields) -> Brought:
     return _checked(keys, values, order)
 
 
-def _from_lines(path: Path, order: KeyOrder, fields: Fields) -> Brought:
+def _from_lines(path: Path, order: KeyOrder, fields: Fields) -> ValueSeries:
     """One JSON object a line."""
     rows: list[dict[str, object]] = []
     with path.open(encoding="utf-8") as lines:
@@ -347,7 +328,7 @@ def _from_lines(path: Path, order: KeyOrder, fields: Fields) -> Brought:
     return _checked(keys, from_python(_VALUES, [row.get(value) for row in rows]), order)
 
 
-_READERS: dict[str, Callable[[Path, KeyOrder, Fields], Brought]] = {
+_READERS: dict[str, Callable[[Path, KeyOrder, Fields], ValueSeries]] = {
     ".csv": _from_csv,
     ".parquet": _from_parquet,
     ".pq": _from_parquet,
@@ -403,7 +384,7 @@ def column_values(
     """
     if missing not in _MISSING:
         raise InvalidArgument(f"missing is {missing!r}; it must be 'refuse' or 'null'.")
-    values = _aligned(brought(given, order, fields), order)
+    values = _aligned(read_values(given, order, fields), order)
     if values.null_count() == len(values):
         raise InvalidArgument(
             f"values has no value for any of {plural(len(values), 'key')}; give some, or attach "
@@ -432,7 +413,7 @@ def _require_kept(texts: pl.Series, order: KeyOrder) -> None:
         )
 
 
-def _aligned(content: Brought, order: KeyOrder) -> pl.Series:
+def _aligned(content: ValueSeries, order: KeyOrder) -> pl.Series:
     """The values in the order of keys, NULL where there is none."""
     keys, values = content.keys, content.values
     if keys is None:

@@ -15,9 +15,6 @@ from holdfast.question.columns import no_column
 from holdfast.question.declaring import shortened
 from holdfast.question.expression import ColumnType, identifier
 
-__all__ = ["flagged", "misread", "require_flags", "require_zero_or_one", "scan_csv"]
-
-
 # To look for types in all rows takes ten times as long as to read them. Where the types are known,
 # the first rows say how times are written, and no more; else they say what all are compared with.
 _FIRST_ROWS = 1_000

@@ -13,8 +13,6 @@ from holdfast.errors import InvalidArgument
 if TYPE_CHECKING:
     import psycopg
 
-__all__ = ["DatabaseUrl", "connected", "is_database_url", "reason_of"]
-
 _SCHEMES = ("postgresql", "postgres")
 _SECRETS = frozenset({"password", "sslpassword"})
 # What a connection of ours never does: stop half-way because of a setting of the server, read

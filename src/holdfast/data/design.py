@@ -21,19 +21,6 @@ from holdfast.question.expression import ColumnType, Expression, column_names
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = [
-    "ANY_GROUP",
-    "MOST_CELLS",
-    "NO_DESIGN",
-    "Design",
-    "DesignValue",
-    "Group",
-    "design_of",
-    "group_sizes",
-    "in_order",
-]
-
-
 DesignValue = bool | int | float | str | None  # a float of a column with declared values
 
 MOST_CELLS = 10_000

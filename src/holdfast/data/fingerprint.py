@@ -33,24 +33,6 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-__all__ = [
-    "MOST_HASHES",
-    "ColumnDigests",
-    "ColumnWords",
-    "RowContents",
-    "SummingWords",
-    "WordSums",
-    "added_words",
-    "cell_words",
-    "fingerprint",
-    "log_chance_of_balance",
-    "mixed",
-    "row_words",
-    "unexplained_overlap",
-    "words_of_frame",
-]
-
-
 # A fast, fixed mixing of 64-bit words: the same numbers on every machine and in every version.
 
 

@@ -22,20 +22,6 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-__all__ = [
-    "Counting",
-    "Histogram",
-    "Stepping",
-    "bin_count",
-    "bin_shift",
-    "histogram_of",
-    "histogram_of_bins",
-    "histograms",
-    "summed_by",
-    "value_counts",
-]
-
-
 _BITS = 16
 # By so many steps a row's value may lie outside its bin: half a step by rounding it and half a step
 # by rounding the range (see `GRID_ERROR`), which leaves more than enough for doubles.

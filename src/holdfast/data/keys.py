@@ -21,19 +21,6 @@ from holdfast.question.columns import no_column
 from holdfast.question.expression import ColumnType
 from holdfast.wording import plural
 
-__all__ = [
-    "KEY_TYPES",
-    "KeyOrder",
-    "Places",
-    "content_digest",
-    "key_order",
-    "named_keys",
-    "ordered",
-    "require_joinable",
-    "require_unique",
-]
-
-
 # A digest of values in their order, the same on every machine and for every engine.
 #
 # Values that no question can tell apart are made the same before they come here: NaN is NULL,

@@ -24,21 +24,6 @@ from holdfast.theory.base.unbounded import mean_square_log_p, scaled_tail
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = [
-    "MOST_VALUES",
-    "RANGE_LEARNT",
-    "finite_numbers",
-    "implausible_scales",
-    "learn_schema",
-    "learnt_from",
-    "learnt_numbers",
-    "learnt_ranges",
-    "learnt_schema",
-    "learnt_values",
-    "require_ranges_fit",
-    "row_numbers",
-]
-
 MOST_VALUES = 1_000
 _MOST_LEVELS = 40  # whole numbers that are counted one by one: a month, an hour
 _MOST_NUMBERS, _OFTEN = 50, 10  # different ones of a column with few, and rows of each

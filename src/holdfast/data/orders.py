@@ -25,9 +25,6 @@ from holdfast.question.row import RowValue
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["MOST_ORDERS", "RUN", "Ordered", "Shuffled", "part_sums", "random_orders", "row_tickets"]
-
-
 MOST_ORDERS = 8  # of one question
 _BLOCK = 512  # rows whose tickets are drawn at once
 

@@ -9,8 +9,6 @@ import polars as pl
 from holdfast.data.sample import EXACT_DIGITS
 from holdfast.question.expression import ColumnType
 
-__all__ = ["cleaned", "column_type", "plain", "told_apart"]
-
 _EPOCH = datetime(1970, 1, 1)
 _MICROSECOND = timedelta(microseconds=1)
 _FIRST = (datetime.min - _EPOCH) // _MICROSECOND

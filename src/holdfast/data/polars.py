@@ -24,6 +24,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from holdfast.data.cuts import Cuts, many_cuts
 from holdfast.data.histogram import Histogram, histograms
 from holdfast.data.keys import Places, require_joinable
 from holdfast.data.plain import cleaned, column_type, plain
@@ -48,12 +49,10 @@ from holdfast.question.expression import (
     Op,
     Operation,
     ValueKind,
+    column_names,
 )
 from holdfast.question.row import RowValue
 from holdfast.question.writing import WrittenRows, write_rows
-
-__all__ = ["PolarsLanguage", "PolarsSample", "in_batches", "owned", "steps_of_batches", "valued"]
-
 
 # Polars expressions as a language for the writer.
 
@@ -263,13 +262,10 @@ class PolarsSample:
         self, rows: Sequence[tuple[RowValue, Expression]]
     ) -> Iterator[list[NDArray[np.int64]]]:
         """The steps of row values, in batches."""
-        columns = sorted({column for row, _ in rows for column in row.columns})
+        columns = _columns_of(rows)
         self._hold(columns)
         wanted = valued(self._table(columns), self._cleaned, rows)
-        if self._in_memory:
-            whole = wanted.collect(engine="in-memory", optimizations=_AS_WRITTEN)
-            return steps_of_batches([whole], rows, self._n)
-        return steps_of_batches(in_batches(wanted), rows, self._n)
+        return steps_of_batches(self._batches(wanted), rows, self._n)
 
     def joined(self, key: str, frame: pl.DataFrame) -> PolarsSample:
         """The same rows with more columns: in memory at once, of files in every scan that asks."""
@@ -332,12 +328,45 @@ class PolarsSample:
         return table
 
     def _sums(self, rows: Sequence[tuple[RowValue, Expression]]) -> list[Moments]:
+        counted = {
+            place: (count, 0)
+            for cuts in self._many_cuts(rows)
+            for place, count in cuts.counts(self._values(cuts.value)).items()
+        }
+        others = [each for place, each in enumerate(rows) if place not in counted]
+        remaining = iter(self._sums_of_codes(others) if others else ())
+        return [counted.get(place) or next(remaining) for place in range(len(rows))]
+
+    def _sums_of_codes(self, rows: Sequence[tuple[RowValue, Expression]]) -> list[Moments]:
         frame, codes = self._codes(rows)
         totals = self._collected(frame.select(_ROWS, *(code.sum() for code in codes)))
         return [
             ((total - self._n * _code_of_low(row)) % 2**64, 0)
             for (row, _), total in zip(rows, totals, strict=True)
         ]
+
+    def _many_cuts(self, rows: Sequence[tuple[RowValue, Expression]]) -> list[Cuts]:
+        """What takes a pass of its own: none of files that are not held, which are read once."""
+        many = many_cuts(rows)
+        if many:
+            columns = _columns_of(rows)
+            self._hold(columns)
+            if self._eager is None and self._holding(columns) is None:
+                return []
+        return many
+
+    def _values(self, value: Expression) -> Iterator[pl.DataFrame]:
+        """The values of an expression, in batches of one column."""
+        code = write_rows([value], PolarsLanguage)
+        frame = _staged(self._table(column_names(value)), self._cleaned, code)
+        return complete(self._batches(frame.select(*code.codes)), self._n)
+
+    def _batches(self, frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:
+        """The rows of a frame over the table: those of one in memory at once."""
+        if self._in_memory:
+            yield frame.collect(engine="in-memory", optimizations=_AS_WRITTEN)
+        else:
+            yield from in_batches(frame)
 
     def _moments(self, rows: Sequence[tuple[RowValue, Expression]]) -> list[Moments]:
         frame, codes = self._codes(rows)
@@ -365,7 +394,7 @@ class PolarsSample:
         A code is an integer that grows by 1 with each step. Those of conditions stay Boolean: their
         sum counts the rows where they are true.
         """
-        columns = sorted({column for row, _ in rows for column in row.columns})
+        columns = _columns_of(rows)
         self._hold(columns)
         code, steps = _codes_of(tuple(rows))
         return _staged(self._table(columns), self._cleaned, code), steps
@@ -396,6 +425,10 @@ class PolarsSample:
             if rows != self._n:
                 raise EOFError
         return totals
+
+
+def _columns_of(rows: Sequence[tuple[RowValue, Expression]]) -> list[str]:
+    return sorted({column for row, _ in rows for column in row.columns})
 
 
 def in_batches(frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:

@@ -27,9 +27,6 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-__all__ = ["CellCounts", "Drawing", "Randomised", "cell_counts", "randomised_of"]
-
-
 Drawing = Literal["coins", "shuffled"]
 
 

@@ -20,17 +20,6 @@ from holdfast.question.expression import Expression, column_names
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = [
-    "RankedPairs",
-    "ScoreCounts",
-    "ShuffledClasses",
-    "merged_scores",
-    "paired_numbers",
-    "ranked_pairs",
-    "shuffled_classes",
-]
-
-
 # Scores of two classes in ascending order, however many: sorted on disk where memory is short.
 #
 # Batches are collected until there are many, sorted, and written to a file: a run. Then all runs
@@ -152,7 +141,7 @@ class _Pairs:
         self._positives += int(above.sum())
         self._negatives += int(below.sum())
 
-    def counted(self) -> RankedPairs:
+    def ranked_pairs(self) -> RankedPairs:
         return RankedPairs(self._doubled, self._positives, self._negatives)
 
 
@@ -194,7 +183,7 @@ def shuffled_classes(
                     tickets = row_tickets(places, key + bytes([label]), orders)
                     rows.add(ranked + place, tickets)
             ranked += tally.scores.size
-        yield ShuffledClasses(pairs.counted(), positives, negatives)
+        yield ShuffledClasses(pairs.ranked_pairs(), positives, negatives)
 
 
 def _single_rows(counts: NDArray[np.int64], most: int) -> Iterator[NDArray[np.int64]]:
@@ -230,7 +219,7 @@ def ranked_pairs(sample: Sample, score: Expression, positive: Expression) -> Ran
     pairs = _Pairs(sample.n)
     for counts in _tallied(sample, score, positive):
         pairs.add(counts)
-    return pairs.counted()
+    return pairs.ranked_pairs()
 
 
 def _tallied(sample: Sample, score: Expression, positive: Expression) -> Iterator[ScoreCounts]:

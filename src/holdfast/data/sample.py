@@ -30,31 +30,6 @@ if TYPE_CHECKING:
 
     from holdfast.data.histogram import Histogram
 
-__all__ = [
-    "BATCH_ROWS",
-    "EXACT_DIGITS",
-    "AcceptedShapes",
-    "Moments",
-    "Sample",
-    "added",
-    "check_names",
-    "complete",
-    "is_readable",
-    "moments_of_sums",
-    "needed",
-    "plain_frames",
-    "prepare",
-    "reading",
-    "require_narrow_decimals",
-    "require_unchanged",
-    "row_moments",
-    "silent",
-    "sources",
-    "split_squares",
-    "steps_of_batch",
-    "values_of_batch",
-]
-
 BATCH_ROWS = 1 << 17
 # A decimal of this many digits and its power of ten are exact doubles, so that one correctly
 # rounded division gives the same number on every engine.

@@ -43,33 +43,6 @@ from holdfast.theory.base.gamma import (
 from holdfast.theory.base.safeside import round_up
 from holdfast.theory.base.unbounded import UnboundedMean, UnboundedUnits, scaled_tail
 
-__all__ = [
-    "GIVEN_SIZES",
-    "Clustered",
-    "Declared",
-    "DependencyGraph",
-    "Independent",
-    "MDependent",
-    "MarkovChain",
-    "Sampling",
-    "clustered",
-    "declared",
-    "dependency_graph",
-    "gamma_of",
-    "m_dependent",
-    "markov_chain",
-    "measured",
-    "planned_sampling",
-    "polynomial_tail",
-    "profile_of_rows",
-    "sampling_from_dict",
-    "sampling_of",
-    "sampling_to_dict",
-    "sub_weibull",
-    "tail_table",
-]
-
-
 # How a statistic concentrates, declared by whoever asks: families that a ledger can keep.
 #
 # `sub_gaussian(sigma)` and `sub_exponential(sigma, b)` (`question.columns`), `sub_weibull(scale,

@@ -22,29 +22,6 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
-__all__ = [
-    "AS_USUAL",
-    "BUCKETS",
-    "FileSample",
-    "FileStamp",
-    "KnownTable",
-    "TableForm",
-    "csv_paths",
-    "file_stamps",
-    "files_of",
-    "frame_in_files",
-    "frame_of",
-    "from_pandas",
-    "is_bucket",
-    "is_path",
-    "is_query",
-    "open_sample",
-    "require_form",
-    "require_unforked",
-    "table_form",
-]
-
-
 # A table in files: how they are written, and scans of the very files that were opened.
 #
 # What an operating system says of a file changes with its content: its size, when it was written,

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-__all__ = ["DividedTable", "RowSplit", "put_aside", "row_keys", "split"]
-
 _Frame = TypeVar("_Frame")
 _FEWEST = 50  # rows of either part: fewer say nothing
 _RULE = "content/1"  # how rows are chosen; the name is kept in ledgers

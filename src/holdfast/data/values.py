@@ -24,19 +24,6 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-__all__ = [
-    "cluster_sizes",
-    "columns_with_missing",
-    "distinct_unit_values",
-    "evaluate",
-    "fractions",
-    "steps_of_frame",
-    "unit_sums",
-    "unit_sums_of_groups",
-    "unit_values_of",
-]
-
-
 # Row expressions over a frame in memory: for what needs the values themselves, not their sums.
 #
 # Mechanisms and statistics that plan, price or audit import this and have no frame: only whoever

@@ -20,9 +20,6 @@ from typing import IO, Any, BinaryIO
 from holdfast import require
 from holdfast.errors import InvalidArgument
 
-__all__ = ["LARGEST_DOCUMENT", "Archive", "Source", "as_mapping", "lacking", "parsed"]
-
-
 _LONGEST_LINE = 64 * 2**20
 LARGEST_DOCUMENT = 2**30
 

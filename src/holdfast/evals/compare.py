@@ -21,8 +21,6 @@ from holdfast.statistics.metrics import UNIT
 from holdfast.theory.base.intervals import Interval
 from holdfast.wording import plural
 
-__all__ = ["RunScores", "compare", "compare_runs", "read_run", "score_names"]
-
 _MOST_CATEGORIES = 100
 _OTHER_SCALE = 5.0  # times as large: the largest of another scale
 _POWER = 0.8

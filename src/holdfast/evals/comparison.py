@@ -12,8 +12,6 @@ from typing import Any
 from holdfast.theory.base.intervals import Interval
 from holdfast.wording import percent, plural
 
-__all__ = ["ComparedRun", "Comparison", "PairedDifference", "item_list", "p_text"]
-
 _SHOWN = 3
 _LONGEST_SHOWN = 40
 _SMALLEST_P = 1e-4

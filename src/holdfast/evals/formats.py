@@ -12,24 +12,6 @@ from typing import Any, NamedTuple
 from holdfast.errors import InvalidArgument
 from holdfast.evals.archive import Archive, Source, as_mapping, lacking
 
-__all__ = [
-    "EvalLog",
-    "Scored",
-    "category_in",
-    "is_every_eval_line",
-    "is_helm_document",
-    "is_inspect_log",
-    "is_lm_eval_line",
-    "is_openai_line",
-    "is_promptfoo_document",
-    "read_every_eval",
-    "read_helm",
-    "read_inspect",
-    "read_lm_eval",
-    "read_openai",
-    "read_promptfoo",
-]
-
 
 class Scored(NamedTuple):
     """One item in one epoch: what each scorer said of it, as it stands in the file."""

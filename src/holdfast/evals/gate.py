@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     from holdfast.ledger.attachments import AttachedColumn
     from holdfast.ledger.entries import Recorded
 
-__all__ = ["EvalGate"]
-
 _LISTED = 8
 _LONGEST_IDENTITY = 150
 _COMPARED = ("format", "task", "filter", "scorer", "items")  # of how scores were made

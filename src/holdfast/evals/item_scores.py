@@ -18,8 +18,6 @@ from holdfast.wording import plural
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["ItemId", "ItemList", "ItemScores", "Wanted", "item_scores", "items_in"]
-
 ItemId = str | int
 
 _SHOWN = 3

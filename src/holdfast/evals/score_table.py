@@ -18,8 +18,6 @@ from holdfast.evals.archive import Source
 from holdfast.evals.formats import EvalLog, Scored
 from holdfast.question.columns import no_column
 
-__all__ = ["Frame", "log_of_rows", "read_csv", "read_json_lines", "read_parquet"]
-
 # What people call the column of items; the first that is there.
 _ITEMS = ("item", "item_id", "id", "sample_id", "key")
 _EPOCH = "epoch"

@@ -35,19 +35,6 @@ from holdfast.question.declaring import bounds_pair
 from holdfast.question.expression import identifier, numeral
 from holdfast.statistics.metrics import METRICS, metric_meant
 
-__all__ = [
-    "ERRORS",
-    "FORMATS",
-    "ErrorScale",
-    "HowToRead",
-    "Submission",
-    "is_log",
-    "read",
-    "read_items",
-    "scoring_in",
-    "submission_of",
-]
-
 _TABLES = ("csv", "parquet", "jsonl")  # one way of scoring, in three kinds of files
 _LOGS = (".eval", ".json", ".jsonl")
 

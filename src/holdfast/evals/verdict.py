@@ -14,9 +14,6 @@ if TYPE_CHECKING:
     from holdfast.evals.gate import EvalGate
 
 
-__all__ = ["GateDisplay", "Verdict"]
-
-
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """Whether a candidate was shown to be better than the incumbent by more than `min_gain`.

@@ -24,18 +24,6 @@ from holdfast.statistics.entry import Table
 from holdfast.statistics.statistic import Statistic
 from holdfast.theory.base.intervals import Interval
 
-__all__ = [
-    "ANALYST",
-    "Grounds",
-    "Guesser",
-    "Guessing",
-    "Lesson",
-    "around",
-    "guessers",
-    "guessers_of",
-    "lesson_of",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Grounds:

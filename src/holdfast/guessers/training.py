@@ -28,9 +28,6 @@ from holdfast.statistics.entry import Better
 from holdfast.statistics.statistic import Statistic
 from holdfast.theory.transfer.gaussian_noise import gaussian_half_width
 
-__all__ = ["LastBest", "NoisyTraining", "TrainingMean"]
-
-
 _OPEN_ENDED_QUESTIONS = 1_000
 _LOG_BETA = math.log(0.05)
 # Means and noise are whole numbers of this grid: the low digits of a double would tell of rows.

@@ -13,7 +13,7 @@ from holdfast.mechanisms.mechanism import plain_interval
 from holdfast.statistics.bind import declared_kappa
 from holdfast.statistics.description import method_of, truth_of
 from holdfast.statistics.kappa_losses import supposed_of_loss
-from holdfast.wording import adjusted_text, among_rows, nth_candidate
+from holdfast.wording import adjusted_text, among_rows, at_most, nth_candidate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from holdfast.ledger.entries import Judgement, Recorded
     from holdfast.statistics.entry import Better
     from holdfast.theory.base.intervals import Interval
-
-__all__ = ["Answer"]
 
 _TIGHTER = "declare a narrower range to get a narrower interval"
 _HEADS = {"answered": "", "not confirmed": "guess not confirmed: "}  # of other statuses: the word
@@ -405,7 +403,7 @@ class Answer(float):
             return self.recorded.claimed or ""
         if self.recorded.side is not None:
             return self.recorded.shown
-        width = f" (half-width {self.half_width:.2g})" if self.repeated else ""
+        width = f" (half-width {at_most(self.half_width, 2)})" if self.repeated else ""
         return f"{self.recorded.shown} {self.recorded.interval_text}{width}"
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -19,10 +19,11 @@ from holdfast.holdout.batch import has_description, is_described
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.forecast import (
     as_begun,
+    claimed_as_wholes,
     guess_of_likely_width,
     require_one_forecast,
 )
-from holdfast.holdout.idempotency import retold
+from holdfast.holdout.idempotency import repeated_answers
 from holdfast.holdout.plays import answered, implied_claim, wish_of
 from holdfast.holdout.price import require_covered
 from holdfast.holdout.request import (
@@ -44,21 +45,6 @@ from holdfast.statistics.labelled import GroupsOf
 from holdfast.statistics.player import is_whole
 from holdfast.statistics.statistic import Statistic, is_single, is_unbounded
 from holdfast.theory.base.intervals import Interval
-
-__all__ = [
-    "CallTerms",
-    "Ready",
-    "Waiting",
-    "answered_alone",
-    "answered_together",
-    "answers_to",
-    "better_of",
-    "is_silent",
-    "require_telling",
-    "several",
-    "text_of_check",
-    "told_before",
-]
 
 _TERMS = ("why", "asked_by", "request_key", "tolerance", "half_width")
 
@@ -258,17 +244,17 @@ class CallTerms:
         ]
 
 
-def told_before(
+def answers_by_key(
     desk: Desk, questions: Sequence[Bound], requests: Sequence[Request]
 ) -> list[Answer] | None:
-    """What a call with the same key was told; None if there was none."""
+    """The stored answers to a call with the same key; None if there was none."""
     key = requests[0].key
     if key is None:
         return None
     desk.refresh()
     if desk.transcript.told_for(key) is None:
         return None
-    return retold(desk, key, questions, requests)
+    return repeated_answers(desk, key, questions, requests)
 
 
 def answers_to(
@@ -365,15 +351,15 @@ class Ready:
     bound: Bound
     request: Request
 
-    def told(self, desk: Desk) -> Answer | None:
+    def stored_answer(self, desk: Desk) -> Answer | None:
         """What a call with its key was told: of a check, perhaps what its text says."""
         try:
-            before = told_before(desk, [self.bound], [self.request])
+            before = answers_by_key(desk, [self.bound], [self.request])
         except InvalidArgument:
             by_text = self.by_its_text(desk)
             if by_text is None:
                 raise
-            before = told_before(desk, [by_text.bound], [by_text.request])
+            before = answers_by_key(desk, [by_text.bound], [by_text.request])
         return None if before is None else before[0]
 
     def by_its_text(self, desk: Desk) -> Ready | None:
@@ -396,7 +382,7 @@ def text_of_check(
 
 def answered_alone(desk: Desk, ready: Ready) -> Answer:
     """The answer to one call."""
-    before = ready.told(desk)
+    before = ready.stored_answer(desk)
     if before is not None:
         return before
     (answer,) = _answered_alike(desk, {0: ready}).values()
@@ -413,7 +399,7 @@ def answered_together(desk: Desk, calls: Sequence[Waiting]) -> list[Answer | Hol
     for place, call in enumerate(calls):
         try:
             prepared = _ready(desk, call, groups)
-            before = prepared.told(desk)
+            before = prepared.stored_answer(desk)
         except HoldfastError as error:
             answers[place] = error
             continue
@@ -429,8 +415,8 @@ def answered_together(desk: Desk, calls: Sequence[Waiting]) -> list[Answer | Hol
 def _ready(desk: Desk, call: Waiting, groups: GroupsOf) -> Ready:
     describe = call.guess.verb == "ask" and not call.terms.width.is_named
     bound = bound_to(desk, call.question, groups, describe=describe, text=call.text)
-    single = one_answer_of(bound)
     guess = call.guess
+    (single,), guess = claimed_as_wholes(desk, [one_answer_of(bound)], guess, call.terms.width)
     require_one_forecast(guess, single)
     if guess.verb == "check":
         guess = guess_of_likely_width(desk, [single], guess, call.terms.width)

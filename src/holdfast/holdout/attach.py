@@ -47,8 +47,6 @@ from holdfast.question.declaring import bounds_pair
 from holdfast.question.expression import ValueKind, identifier
 from holdfast.question.functions import bind_function
 
-__all__ = ["Bringing", "attach_column", "checked_name", "differing", "promote_column"]
-
 _LONGEST_NAME = 200
 
 

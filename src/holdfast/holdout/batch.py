@@ -26,6 +26,7 @@ from holdfast.mechanisms.terms import WHOLE_RANGE, Account, Terms
 from holdfast.mechanisms.winner import WinnerQuestion
 from holdfast.question.row import RowValue
 from holdfast.statistics.bind import is_named
+from holdfast.statistics.claimed import ClaimedQuestion
 from holdfast.statistics.description import DescribedParts, DescribedQuestion
 from holdfast.statistics.statistic import Statistic, summed
 from holdfast.theory.base.intervals import Interval
@@ -174,6 +175,8 @@ def rows_of(question: Statistic) -> tuple[RowValue, ...]:
     """What an engine has to compute for a question."""
     if is_described(question):
         return question.look.rows
+    if isinstance(question, ClaimedQuestion):
+        return question.reads.rows
     if isinstance(question, WinnerQuestion):
         return question.conditions
     row = summed(question)

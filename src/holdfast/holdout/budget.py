@@ -27,6 +27,7 @@ from holdfast.mechanisms.mechanism import Checker, Mechanism
 from holdfast.mechanisms.terms import Account, PartStages, Terms, part_of_record, recorded_profile
 from holdfast.question.columns import Schema
 from holdfast.question.expression import Column
+from holdfast.statistics.claimed import ClaimedQuestion
 from holdfast.statistics.derived import Stages, batches, is_derived
 from holdfast.statistics.entry import Bound
 from holdfast.statistics.quantile import Quantile
@@ -40,24 +41,6 @@ from holdfast.wording import percent, plural, points
 if TYPE_CHECKING:
     from holdfast.mechanisms.privacy import Privacy
 
-__all__ = [
-    "MEAN",
-    "Budget",
-    "LastBudget",
-    "NextGate",
-    "QuestionKind",
-    "budget_of",
-    "declared_kinds",
-    "gain_shown",
-    "is_scaled",
-    "kind_after",
-    "left_for_more",
-    "part_stages",
-    "question_kind",
-    "scaled_kinds",
-    "stages_to_ask",
-]
-
 # The records of the parts, stage by stage; None is a mean of all rows. That of a vector has the
 # number and the norm of its coordinates, and the record of each.
 QuestionKind: TypeAlias = Sequence[Sequence[Mapping[str, Any] | None]]
@@ -66,6 +49,7 @@ MEAN: QuestionKind = [[None]]
 
 def stages_to_ask(question: Bound, *, once: bool) -> Stages:
     """The parts of a question in the order in which they are asked; of a search none is known."""
+    question = _as_asked(question)
     if is_single(question):
         return ((question,),)
     return batches(question, numbers=False, once=once) if is_derived(question) else ()
@@ -83,6 +67,7 @@ def question_kind(
 
     A search is taken to be as long as it can be. A question may be a coordinate of a `vector`.
     """
+    question = _as_asked(question)
     if isinstance(question, Quantile):
         threshold = question.threshold(question.low)  # of rows with a value, where some have none
         return [*question_kind(threshold, terms, answered, once=once)] * question.longest
@@ -97,6 +82,11 @@ def question_kind(
     norm = "linf" if whole.sigma is not None and not is_unbounded(question) else whole.norm
     size = {"coordinates": whole.coordinates, "norm": norm}
     return [[{**size, "each": record} for record in stage] for stage in kind]
+
+
+def _as_asked(question: Bound) -> Bound:
+    """What is asked where a claim of a whole question is not confirmed."""
+    return question.question if isinstance(question, ClaimedQuestion) else question
 
 
 def kind_after(

@@ -42,24 +42,13 @@ from holdfast.prior.grammar import Columns
 from holdfast.prior.literals import Class
 from holdfast.question.bounds import Range
 from holdfast.question.columns import FROM_TRAINING, Schema
-from holdfast.question.declaring import shortened
+from holdfast.question.declaring import FAMILY, shortened
 from holdfast.question.expression import ColumnType, ValueKind, identifier
 from holdfast.statistics.description import Prior
 from holdfast.theory.leakage.claim_levels import log_left
 from holdfast.wording import plural
 
-__all__ = [
-    "ADDED_LATER",
-    "DeclareCost",
-    "Learnt",
-    "cost_of_declaring",
-    "declare_more",
-    "proposed_family",
-    "schema_learnt_from",
-]
-
-_FAMILY = ("outcomes", "segments", "planned")
-_CHEAPER = (*_FAMILY, "favourites", "weights")  # what changes nothing but lengths
+_CHEAPER = (*FAMILY, "favourites", "weights")  # what changes nothing but lengths
 ADDED_LATER = ("bounds", "values", *_CHEAPER)
 _MOST_BY_DEFAULT = 2 / 3
 _WORTH_IT = math.log(4.0)
@@ -145,9 +134,7 @@ def _wanted(desk: Desk, declared: CorrectionOptions) -> Schema:
     """The schema as it is, with what is declared now, in the words that a ledger keeps."""
     schema = desk.transcript.dictionaries.declared(desk.opening.schema)
     families = {
-        option: require.texts(option, texts)
-        for option in _FAMILY
-        if (texts := declared.get(option))
+        option: require.texts(option, texts) for option in FAMILY if (texts := declared.get(option))
     }
     wanted = schema.declare(declared.get("schema")).with_family(**families)
     wanted = Schema.from_dict({**Prior(wanted).to_dict(), "learnt": list(wanted.learnt)})
@@ -288,8 +275,8 @@ def schema_learnt_from(
     ranges = learnt_ranges(training, [name for name in numbers if name not in few])
     ends = {name: Range(each[0], each[-1]) for name, each in few.items()}
     schema = declared.learn({**values, **few}, {**ranges, **ends})
-    said = (schema.outcomes, schema.segments, schema.planned, schema.favourites)
-    if not family or any(said):
+    named = (schema.outcomes, schema.segments, schema.planned, schema.favourites)
+    if not family or any(named):
         return schema
     keys = row_numbers(training, numbers)
     return schema.with_family(*proposed_family(schema, {*public, *keys}))
@@ -325,7 +312,7 @@ class Learnt:
     @property
     def columns(self) -> dict[str, str]:
         """The columns of which something was learnt, and what, in words."""
-        own = self.schema.said
+        own = self.schema.without_learnt
         return {
             name: "; ".join(
                 fact.removesuffix(FROM_TRAINING)

@@ -51,6 +51,7 @@ from holdfast.holdout.budget import Budget, LastBudget
 from holdfast.holdout.guess import other_rows
 from holdfast.ledger.attachments import AttachedColumn, Attachments, ValuesKept, nonce_of
 from holdfast.ledger.chain import chained, now
+from holdfast.ledger.claimed import claimed_again
 from holdfast.ledger.column_files import ColumnStore, submitted_file
 from holdfast.ledger.dictionaries import Dictionaries, offered_again
 from holdfast.ledger.entries import (
@@ -526,9 +527,10 @@ class Desk:
             )
             for offer, wish in zip(offers, wishes, strict=True)
         ]
-        self._write(*before, reservation(now(), mechanism.name, reserved))
-        pending = self.transcript.pending
-        if pending is not None and not self._settle(pending, lambda: questions, conclude):
+        bodies = [*before, reservation(now(), mechanism.name, reserved)]
+        pending = Pending(self.transcript.count + len(bodies), mechanism, tuple(reserved))
+        self._write(*bodies, reserved=pending)
+        if not self._settle(pending, lambda: questions, conclude):
             raise given_up(pending)
         return self.transcript.newest(len(questions))
 
@@ -614,11 +616,17 @@ class Desk:
         """The question that the ledger knows by an offer."""
         if offer.bits is not None or self.transcript.dictionaries.of(by.name) is not None:
             return offered_again(self.transcript, self.ground, by, offer)
-        text = offer.question
-        return wanted[text].question if text in wanted else read_again(text, self.table)
+        by_rule = claimed_again(self.transcript, offer)
+        if by_rule is not None:
+            return by_rule
+        # A function of Python is known to those who bring it; a text may be wanted in another form.
+        wish = wanted.get(offer.question)
+        if wish is not None and is_by_name(wish.question):
+            return wish.question
+        return read_again(offer.question, self.table)
 
-    def _write(self, *bodies: Body) -> None:
-        """Entries in one commit."""
+    def _write(self, *bodies: Body, reserved: Pending | None = None) -> None:
+        """Entries in one commit; one of them may reserve a batch."""
         transcript = self.transcript
         with self.store.guard:  # who reads finds them written and folded, or neither
             checkpoint = transcript.checkpoint()
@@ -626,7 +634,7 @@ class Desk:
             rows = self.store.append(entries, transcript.count, transcript.head, checkpoint)
             if checkpoint is not None:
                 transcript.checkpointed()
-            transcript.apply(rows)
+            transcript.apply(rows, reserved)
 
 
 def _is_own(wish: Wish, request: Request) -> bool:

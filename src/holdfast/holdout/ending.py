@@ -30,17 +30,7 @@ from holdfast.mechanisms.reveal import REVEAL, Reveal, levels_of, revealing, to_
 from holdfast.statistics.bind import Question, parts_of, require_written
 from holdfast.statistics.description import DescribedQuestion, sure_half_width
 from holdfast.statistics.statistic import Statistic, is_single
-from holdfast.wording import plural
-
-__all__ = [
-    "Ending",
-    "LastLookCost",
-    "RevealCost",
-    "cost_of_last_look",
-    "cost_of_revealing",
-    "last_look",
-    "revealed_answer",
-]
+from holdfast.wording import at_most, plural
 
 
 class Ending:
@@ -134,7 +124,7 @@ class LastLookCost:
         if self.new == 0:
             return "all of these were answered before, so repeating them is free"
         lines = [
-            f"  {text}{'' if width is None else f': half-width at most {width:.4g}'}"
+            f"  {text}{'' if width is None else f': half-width at most {at_most(width)}'}"
             for text, width in zip(self.questions, self.half_widths, strict=True)
         ]
         return "\n".join(
@@ -277,7 +267,7 @@ class RevealCost:
         if self.half_width is None:
             return f"{self.question} was revealed before, so repeating it is free"
         return (
-            f"{self.question}: its exact value, half-width at most {self.half_width:.4g}, by "
+            f"{self.question}: its exact value, half-width at most {at_most(self.half_width)}, by "
             f"{self.by} at level {self.level:.3g} (leakage {self.leakage:.3g}, near independence "
             f"{self.near_independence:.3g}); then asks, checks, gates and searches are ended for "
             "good, and text questions stay"

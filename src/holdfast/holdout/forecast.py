@@ -13,41 +13,39 @@ from numbers import Integral
 from typing import Any
 
 from holdfast import require
+from holdfast.data.sample import Sample
 from holdfast.errors import InvalidArgument
 from holdfast.holdout.answer import Answer
 from holdfast.holdout.batch import width_begun
 from holdfast.holdout.desk import Desk
-from holdfast.holdout.guess import averages, trained_mean, training_variance
+from holdfast.holdout.guess import averages, require_columns, trained_mean, training_variance
 from holdfast.holdout.plays import implied_claim, wish_of
-from holdfast.holdout.request import ClaimGrounds, Guess, NamedWidth, gate_wish, known_moment
+from holdfast.holdout.request import (
+    ClaimGrounds,
+    Guess,
+    NamedWidth,
+    gate_wish,
+    known_moment,
+    ruled,
+)
 from holdfast.ledger.chain import now
+from holdfast.ledger.claimed import claimed_as_whole
 from holdfast.ledger.entries import Recorded, Request
 from holdfast.mechanisms.claims import CHECKS
 from holdfast.mechanisms.forecast_gates import FORECAST_GATES, Untried
 from holdfast.mechanisms.mechanism import ForecastGrounds, LikelyWidth
+from holdfast.mechanisms.terms import WHOLE_RANGE
+from holdfast.statistics.claimed import ClaimedQuestion
 from holdfast.statistics.derived import Paired, Subquestion
 from holdfast.statistics.entry import Bound
 from holdfast.statistics.labelled import Labelled
 from holdfast.statistics.mean import GroupMean, Mean
-from holdfast.statistics.player import Verb
+from holdfast.statistics.player import Verb, one_sided_statistic
 from holdfast.statistics.quantile import Quantile
 from holdfast.statistics.statistic import Statistic, is_single
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.leakage.forecasts import DevResult
 from holdfast.wording import plural
-
-__all__ = [
-    "DevFiles",
-    "as_begun",
-    "by_training_rows",
-    "dev_result",
-    "forecast_grounds",
-    "guess_of_likely_width",
-    "not_tried",
-    "on_side_of_claim",
-    "require_one_forecast",
-    "require_unprotected",
-]
 
 _TRAINING = "training"  # rows, that forecast a check
 _COUNTS = 3
@@ -249,6 +247,67 @@ def _untried_line(
     )
 
 
+# What is claimed as a whole, by the rule that answers it, instead of part by part.
+
+
+def claimed_as_wholes(
+    desk: Desk, questions: Sequence[Bound], guess: Guess, width: NamedWidth
+) -> tuple[list[Bound], Guess]:
+    """The questions as they are claimed, and what is guessed of them; as they are where asked.
+
+    A table that somebody guesses from says a number for each, where each is claimed as a whole, and
+    how near to it the rows are likely to come. One side is claimed where no description settles it.
+    """
+    by_design = guess.rows is not None and desk.table.design.columns
+    if guess.verb == "ask" or by_design or all(map(_is_mean, questions)):
+        return list(questions), guess
+    wholes = [_as_whole(desk, each, guess) for each in questions]
+    others = guess.rows
+    if others is None or None in wholes:
+        together = zip(wholes, questions, strict=True)
+        return [whole if others is None and whole else each for whole, each in together], guess
+    results = [_guessed_by(desk, each, others) for each in wholes if each is not None]
+    if any(value is None for value, _ in results):
+        return list(questions), guess
+    numbers = tuple(value for value, _ in results if value is not None)
+    likely = () if width.is_named else tuple(each for _, each in results)
+    claimed = [each for each in wholes if each is not None]
+    return list(claimed), replace(guess, numbers=numbers, rows=None, likely=likely)
+
+
+def _is_mean(question: Bound) -> bool:
+    return getattr(question, "row", None) is not None  # which has a test of its own
+
+
+def _as_whole(desk: Desk, question: Bound, guess: Guess) -> ClaimedQuestion | None:
+    if guess.side is not None:
+        by_text = one_sided_statistic(question) is not None or ruled(desk, question) is not None
+        if by_text:
+            return None
+    return claimed_as_whole(desk.transcript, question, gated=guess.gated)
+
+
+def _guessed_by(
+    desk: Desk, question: ClaimedQuestion, others: Sample
+) -> tuple[float | None, LikelyWidth | None]:
+    """What other rows say of a question, in its own unit, and how near to it it is likely to be."""
+    require_columns(others, question.columns, desk.table)
+    level, _ = CHECKS.levels(desk.transcript.terms, desk.transcript.committed)
+    log_p = math.log(level) if level > 0.0 else _NO_LEVEL
+    told = question.told_by(others, log_p)
+    if told.value is None:
+        return None, None
+    number = question.low + told.value * (question.high - question.low)
+    reach = max(told.interval.high - told.value, told.value - told.interval.low)
+    n = desk.transcript.terms.rows
+    likely = LikelyWidth.by_reach(n, others.n, reach, log_p)
+    told_little = level <= 0.0 or likely.tolerance >= WHOLE_RANGE
+    return min(question.high, max(question.low, number)), None if told_little else likely
+
+
+_NO_LEVEL = -700.0
+
+
 # The half-width of a check for which none is named: the narrowest that is likely to be confirmed.
 #
 # It is made of public numbers, the guess, the sizes and the transcript, and recorded with the
@@ -268,7 +327,7 @@ def guess_of_likely_width(
     transcript = desk.transcript
     if transcript.checker is not CHECKS or not transcript.terms.promises:
         return guess
-    if guess.rows is not None and len(questions) > 1:
+    if guess.likely or (guess.rows is not None and len(questions) > 1):
         return guess
     level, _ = CHECKS.levels(transcript.terms, transcript.committed)
     likely = [_likely(desk, each, guess, place, level) for place, each in enumerate(questions)]
@@ -316,6 +375,8 @@ def _likely(
     desk: Desk, question: Bound, guess: Guess, place: int, level: float
 ) -> LikelyWidth | None:
     statistic, number = _claimed_mean(desk, question), guess.of(place)
+    if isinstance(question, ClaimedQuestion):
+        return _likely_by_training(desk, question, number)
     if statistic is None:
         return None
     before = width_begun(desk.transcript.looks_at(statistic.text), number)
@@ -340,6 +401,19 @@ def _likely(
     by_bets = row is None or not row.is_condition
     most, log_p = desk.half_width(None, statistic), math.log(min(1.0, level))
     return LikelyWidth.chosen(most, n, rows, spread, log_p, by_bets)
+
+
+def _likely_by_training(
+    desk: Desk, question: ClaimedQuestion, number: float | None
+) -> LikelyWidth | None:
+    """The half-width by what training rows say of a question that is claimed as a whole."""
+    before = width_begun(desk.transcript.looks_at(question.text), number)
+    train = desk.train
+    if before is not None or train is None or desk.table.design.columns:
+        return before
+    if not set(question.columns) <= train.types.keys():
+        return None
+    return _guessed_by(desk, question, train)[1]
 
 
 # Scores on development items, beside the ledger: for whoever may open the columns attached to it.

@@ -25,16 +25,6 @@ if TYPE_CHECKING:
     import altair
     import polars as pl
 
-__all__ = [
-    "Distribution",
-    "Groups",
-    "cost_of_discovering",
-    "frame_of_kind",
-    "groups_to_discover",
-    "together",
-]
-
-
 _WHOLE = "to_polars(), to_text(), to_dicts(); at the shell --all or --json"
 _SHOWN_IN_PAGES = 60  # groups, in a notebook
 _COLUMNS = ("n", "value", "low", "high", "status", "cost", "question")

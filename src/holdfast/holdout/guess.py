@@ -18,15 +18,6 @@ from holdfast.statistics.entry import Table
 from holdfast.statistics.mean import GroupMean, Mean
 from holdfast.statistics.statistic import Statistic
 
-__all__ = [
-    "averages",
-    "other_rows",
-    "require_others",
-    "trained_mean",
-    "training_rows",
-    "training_variance",
-]
-
 
 def other_rows(data: Any, opening: Opening, secret: bytes, protected: RowContents | None) -> Sample:
     """A table to guess from, for a ledger; refused if it holds protected rows."""
@@ -75,7 +66,7 @@ def averages(training: Sample, statistics: Sequence[Statistic], table: Table) ->
     rows = [row for statistic in statistics for row in _rows(statistic)]
     columns = {column for row in rows for column in row.columns}
     columns.update(column for statistic in statistics for column in statistic.columns)
-    _require_columns(training, columns, table)
+    require_columns(training, columns, table)
     totals = iter(training.sums(rows) if rows else [])
     return [_value(training, statistic, totals) for statistic in statistics]
 
@@ -120,7 +111,7 @@ def _value(training: Sample, statistic: Statistic, totals: Iterator[int]) -> flo
     return min(1.0, total / among) if among else 0.5
 
 
-def _require_columns(training: Sample, columns: Iterable[str], table: Table) -> None:
+def require_columns(training: Sample, columns: Iterable[str], table: Table) -> None:
     for column in columns:
         kind = training.types[column].kind if column in training.types else None
         declared = table.schema.types.get(column)  # what was attached, training rows may have

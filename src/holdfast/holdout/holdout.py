@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from holdfast.ledger.view import Explanation, LedgerView
     from holdfast.papers.stability import Stability
 
-__all__ = ["TIMEOUT", "Holdout"]
-
 TIMEOUT = 60.0
 _ENDING = ("final_cost", "retire", "reveal", "reveal_cost")
 

@@ -18,14 +18,12 @@ from holdfast.ledger.transcript import Transcript
 from holdfast.statistics.bind import short_name
 from holdfast.statistics.entry import Bound
 
-__all__ = ["left_after", "retold"]
-
 
 def left_after(desk: Desk, keys: Sequence[str]) -> dict[str | None, Budget]:
     """What was left when the calls with these keys had been told; under None, what is left now."""
     with desk.store.guard:  # threads may share the transcript
         budgets: dict[str | None, Budget] = {None: desk.budget()}
-        entries = {key: _told_for(desk, key) for key in keys}
+        entries = {key: _entry_of(desk, key) for key in keys}
         # Told together, and nothing since: to be told costs nothing.
         count = desk.transcript.count
         newest = set(range(count - len(entries) + 1, count + 1)) == set(entries.values())
@@ -34,11 +32,11 @@ def left_after(desk: Desk, keys: Sequence[str]) -> dict[str | None, Budget]:
         return budgets
 
 
-def retold(
+def repeated_answers(
     desk: Desk, key: str, questions: Sequence[Bound], requests: Sequence[Request]
 ) -> list[Answer]:
-    """What the call with this key was told; refused if it asked for something else."""
-    then, text = _as_of(desk, _told_for(desk, key))
+    """The stored answers to the call with this key; refused if it asked for something else."""
+    then, text = _as_of(desk, _entry_of(desk, key))
     lines = json.loads(text)["lines"]
     before = [Request.read(line["request"]) for line in lines]
     if len(before) != len(requests) or not all(map(Request.is_same, before, requests)):
@@ -59,7 +57,7 @@ def retold(
     return answers
 
 
-def _told_for(desk: Desk, key: str) -> int:
+def _entry_of(desk: Desk, key: str) -> int:
     entry = desk.transcript.told_for(key)
     if entry is None:
         raise LedgerTampered("the ledger has lost what a call was told; open it again.")

@@ -59,9 +59,6 @@ from holdfast.question.expression import ColumnType
 from holdfast.statistics.description import Prior
 from holdfast.wording import plural
 
-__all__ = ["by_path", "open", "opened_again", "reopening"]
-
-
 # How a holdout is opened again: in another process, from the same files.
 
 
@@ -689,7 +686,7 @@ def _comparable(
         # Who declares what was learnt says the same; who leaves it out, too.
         named = {*again.values, *again.bounds}
         stored = replace(stored, learnt=tuple(each for each in stored.learnt if each not in named))
-        stored = stored.said
+        stored = stored.without_learnt
         never_null = {name: stored.never_null.get(name, True) for name in again.never_null}
         facts = replace(stored, never_null=never_null).to_dict()
         yield from ((option, value, facts.get(option)) for option, value in again.to_dict().items())

@@ -25,31 +25,6 @@ from typing import (
 
 from holdfast.did_you_mean import require_arguments
 
-__all__ = [
-    "AcceptOption",
-    "AskOptions",
-    "AskSent",
-    "BatchOptions",
-    "BatchSent",
-    "CheckOptions",
-    "CheckSent",
-    "CorrectionOptions",
-    "CostOptions",
-    "CostSent",
-    "DeclareOptions",
-    "GateOptions",
-    "GateSent",
-    "GuessField",
-    "OpenOptions",
-    "PromiseOptions",
-    "QuestionField",
-    "QuestionFields",
-    "TableFormOptions",
-    "VerbOption",
-    "fields_of",
-    "takes",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class VerbOption:

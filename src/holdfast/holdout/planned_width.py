@@ -30,8 +30,6 @@ from holdfast.question.columns import Schema
 from holdfast.theory.base.safeside import smallest_true
 from holdfast.wording import plural
 
-__all__ = ["planned_for"]
-
 _PRECISION = 1e-6
 _FINEST = 2.0**-40  # of a unit: no radius is below it
 

@@ -18,7 +18,7 @@ from holdfast.holdout.answer import Answer
 from holdfast.holdout.batch import Body, LookFound, is_described
 from holdfast.holdout.budget import Budget, left_for_more
 from holdfast.holdout.desk import Desk
-from holdfast.holdout.idempotency import left_after, retold
+from holdfast.holdout.idempotency import left_after, repeated_answers
 from holdfast.holdout.request import (
     ClaimGrounds,
     Guess,
@@ -42,17 +42,6 @@ from holdfast.statistics.statistic import Statistic, is_single
 from holdfast.theory.base.implied import open_sides
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.safeside import float_above, float_below
-
-__all__ = [
-    "answered",
-    "by_key",
-    "implied_claim",
-    "plays_to_run",
-    "training_rows_to_forecast",
-    "values_to_declare",
-    "values_to_fill_in",
-    "wish_of",
-]
 
 
 def wish_of(desk: Desk, statistic: Statistic, guess: Guess, tolerance: float | None) -> Wish:
@@ -153,6 +142,38 @@ def plays_to_run(
     ]
 
 
+def line_of_claim(
+    desk: Desk,
+    question: Bound,
+    claim: ClaimGrounds,
+    guess: Guess,
+    place: int,
+    due: Sequence[Subquestion],
+    tolerance: float | None,
+) -> Recorded | None:
+    """The line that told a claim before, where its play is due to claim something else.
+
+    What is claimed of a part follows from the parts before it: if these were refined since, the
+    same claim of the whole would be another one of the part, and be paid for again.
+    """
+
+    def is_settled(part: Subquestion) -> bool:
+        t = desk.half_width(tolerance, part.statistic)
+        return desk.stored(claim.claim(part, t, tolerance)) is not None
+
+    if is_single(question) or all(part.guess is None or is_settled(part) for part in due):
+        return None
+    return next(
+        (
+            line
+            for line in reversed(desk.transcript.told_of(question.text))
+            if (line.request.verb, line.request.side, line.guess, line.tolerance)
+            == (guess.verb, guess.side, guess.of(place), tolerance)
+        ),
+        None,
+    )
+
+
 @dataclass(slots=True)
 class _Progress:
     """What was put of one question and what was found; then which line of the ledger tells it."""
@@ -161,6 +182,7 @@ class _Progress:
     results: list[LookFound] = field(default_factory=list)
     line: Recorded | None = None
     repeated: bool = False
+    same_claim: Recorded | None = None  # the line that told it, where the play would claim anew
 
     @property
     def looks(self) -> list[Recorded]:
@@ -195,7 +217,15 @@ class _Call:
 
     def _shortened(self, place: int, due: Sequence[Subquestion]) -> Sequence[Subquestion] | None:
         """What is still free of a question that is not followed up; None if it goes on."""
-        if not self.silent(place):
+        width = self.guess.tolerance_at(place, self.tolerance)
+        told = line_of_claim(
+            self.desk, self.questions[place], self.claims[place], self.guess, place, due, width
+        )
+        self.progress[place].same_claim = told
+        if told is not None:
+            return []
+        described = any(is_described(part.statistic) for part in due)  # its text says something
+        if described or not self.silent(place):
             return None
         free = [part for part in due if part.guess is None and self._is_known(part)]
         return free if free or self.progress[place].results else None
@@ -310,6 +340,8 @@ class _Call:
             self.progress[place],
         )
         transcript, fresh = self.desk.transcript, any(each.fresh for each in progress.results)
+        if progress.same_claim is not None:
+            return self._there(place, progress.same_claim, repeated=True)
         gated = request.verb == "gate"
         followed = self._followed(place)
         look = progress.looks[0] if progress.looks else None
@@ -326,6 +358,9 @@ class _Call:
             # A claim of one side, and one that no look was put for, is about its bound, too.
             if request.side is not None or not progress.looks:
                 same = line.status == facts["status"] and line.claims_as(request)
+            # A verdict on another guess is none on this one.
+            guesses = request.guess is not None and line.guess is not None
+            same = same and (not guesses or line.claims_as(request))
             # An answer that settled one side is told as an answer to whoever asks.
             folded = look is not None and look.bits is not None and line.request.side is not None
             same = same and (request.side is not None or not folded)
@@ -374,7 +409,10 @@ class _Call:
         vector = self.requests[place].vector
         more = left_for_more(question, progress.looks, budget, vector, once=self.desk.once)
         line = self._written(progress)
-        answer = Answer(line, more, repeated=progress.repeated, parts=progress.looks)
+        looks: Sequence[Recorded] = progress.looks
+        if progress.same_claim is not None:
+            looks = [each for each in self.desk.transcript.answers if each.look in line.parts]
+        answer = Answer(line, more, repeated=progress.repeated, parts=looks)
         alone = len(self.questions) == 1
         advice = values_to_declare(self.desk, line.question, line.bits) if alone else None
         if advice is None and alone and line.value is not None:
@@ -421,7 +459,7 @@ def answered(
     for key, places in called.items():
         if key is not None and progress[places[0]].line is None:  # another call with it was faster
             own = [questions[place] for place in places]
-            own_answers = retold(desk, key, own, [requests[place] for place in places])
+            own_answers = repeated_answers(desk, key, own, [requests[place] for place in places])
         else:
             own_answers = call.answers(places, budgets[key])
         answers |= zip(places, own_answers, strict=True)

@@ -12,7 +12,7 @@ from holdfast.errors import BudgetExhausted, Refused, Shortfall
 from holdfast.holdout.batch import by_mechanism, event_of, has_description, is_described
 from holdfast.holdout.budget import Budget, question_kind, stages_to_ask
 from holdfast.holdout.desk import Desk
-from holdfast.holdout.plays import implied_claim, plays_to_run, wish_of
+from holdfast.holdout.plays import implied_claim, line_of_claim, plays_to_run, wish_of
 from holdfast.holdout.request import ClaimGrounds, Guess, claim_grounds
 from holdfast.mechanisms.mechanism import Mechanism, Offer, Release, Status, Wish, charged, in_unit
 from holdfast.mechanisms.terms import Account
@@ -27,10 +27,7 @@ from holdfast.statistics.quantile import Quantile
 from holdfast.statistics.statistic import Statistic, is_single, is_unbounded
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.safeside import largest_integer
-from holdfast.wording import plural
-
-__all__ = ["Cost", "Worst", "cost_of", "require_covered", "require_groups_covered"]
-
+from holdfast.wording import at_most, plural
 
 # What a question costs, before it is asked.
 
@@ -165,9 +162,9 @@ class Cost:
             return f"takes up to {plural(self.questions, 'question')}"
         sure = "half-width" if self.bits is None else "half-width at most"
         if self.tolerance in (None, self.half_width):
-            return f"{sure} {self.half_width:.4g}"
+            return f"{sure} {at_most(self.half_width)}"
         whole = "its unit" if self.unbounded else "the range"
-        return f"{sure} {self.tolerance:.4g} of {whole} = {self.half_width:.4g}"
+        return f"{sure} {at_most(self.tolerance)} of {whole} = {at_most(self.half_width)}"
 
     @property
     def _price(self) -> str:
@@ -220,8 +217,17 @@ class _Rehearsal:
         """The new questions, batch by batch."""
         self._claims = [claim_grounds(self.desk, each, self.guess) for each in self.questions]
         plays = plays_to_run(self.desk, self.questions, self.guess, self.tolerance, self._claims)
-        played(plays, self._put)
+        played(plays, self._put, self._shortened)
         return self.batches
+
+    def _shortened(self, place: int, due: Sequence[Subquestion]) -> Sequence[Subquestion] | None:
+        """Nothing more of a claim that was told before; None if it goes on."""
+        if place in self._unsure:
+            return None
+        width = self.guess.tolerance_at(place, self.tolerance)
+        question, claim = self.questions[place], self._claims[place]
+        told = line_of_claim(self.desk, question, claim, self.guess, place, due, width)
+        return None if told is None else []
 
     def _put(self, batch: Due) -> list[Estimate]:
         fresh: list[Wish] = []
@@ -239,7 +245,9 @@ class _Rehearsal:
             most = max(t, self.desk.half_width(None, statistic))
             wish = Wish(statistic, most, narrow=True)
         else:
-            wish = wish_of(self.desk, statistic, self.guess, self.tolerance)
+            # A half-width that was chosen is that of the claim alone.
+            named = None if self.guess.likely else self.tolerance
+            wish = wish_of(self.desk, statistic, self.guess, named)
         # In a search, and of what is claimed, which part it is follows from the answers before.
         question = self.questions[place]
         depends = claims or isinstance(question, Quantile) or is_unbounded(question)

@@ -48,30 +48,6 @@ from holdfast.statistics.statistic import Statistic, is_single, own_unit
 from holdfast.theory.base.safeside import float_below
 from holdfast.theory.leakage.gates import gate_shows
 
-__all__ = [
-    "ClaimGrounds",
-    "Guess",
-    "NamedWidth",
-    "as_named",
-    "bound_to",
-    "claim_grounds",
-    "described_question",
-    "gate_wish",
-    "guess_of",
-    "guessed_number",
-    "is_describable",
-    "knowing",
-    "known_moment",
-    "one_answer_of",
-    "plays_of",
-    "require_enough_differing",
-    "require_one_claim",
-    "ruled",
-    "width_in_units",
-    "wishes_for",
-]
-
-
 # Which questions are answered at the level of their description, and which go to the ledger.
 #
 # The choice is public: it depends on the question's words, on what was declared, and on what the

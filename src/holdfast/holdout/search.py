@@ -55,17 +55,7 @@ from holdfast.statistics.entry import Call
 from holdfast.statistics.mean import Mean
 from holdfast.statistics.whole import TableFunction
 from holdfast.theory.length.levels import SEARCH_SHARE, coexistence_log_charge
-
-__all__ = [
-    "Declaring",
-    "Search",
-    "SearchCost",
-    "Tell",
-    "cost_of_search",
-    "opened_search",
-    "require_late",
-]
-
+from holdfast.wording import at_most
 
 # What opening a search takes, told before it is opened.
 
@@ -94,7 +84,7 @@ class SearchCost:
 
     def __str__(self) -> str:
         before, after = self.questions_left
-        wide = "" if self.half_width is None else f", half-width at most {self.half_width:.4g}"
+        wide = "" if self.half_width is None else f", half-width at most {at_most(self.half_width)}"
         nats = "" if self.nats is None else f" and takes {self.nats:.4g} nats of later questions"
         return (
             f"{self.name}: {self.size:,} configurations, any number of scores; takes "

@@ -16,8 +16,6 @@ from holdfast import require
 from holdfast.errors import InvalidArgument
 from holdfast.ledger.chain import canonical
 
-__all__ = ["Space", "space_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class Space:

@@ -17,17 +17,18 @@ from holdfast.holdout.ask import (
     Ready,
     Waiting,
     answered_alone,
+    answers_by_key,
     answers_to,
     better_of,
     require_telling,
     several,
     text_of_check,
-    told_before,
 )
 from holdfast.holdout.batch import Body
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.forecast import (
     by_training_rows,
+    claimed_as_wholes,
     forecast_grounds,
     guess_of_likely_width,
     not_tried,
@@ -66,9 +67,6 @@ from holdfast.statistics.entry import Bound, By, TableCall
 from holdfast.statistics.labelled import GroupsOf, Labelled
 from holdfast.statistics.player import Verb, one_sided_statistic
 from holdfast.wording import plural
-
-__all__ = ["Ask", "Boarding", "Check", "Gate", "Item", "Verbs", "answers_of", "table_of_answers"]
-
 
 # Asks, checks and gates given in one list: each is answered, or fails alone.
 #
@@ -185,7 +183,7 @@ def table_of_answers(
     """The answer to each statistic beside its label; refused if the budget covers not all."""
     questions = [question for _, question in table.members]
     requests = terms.requests(desk, questions, [None] * len(questions), guess, table.text)
-    answers = told_before(desk, questions, requests)
+    answers = answers_by_key(desk, questions, requests)
     if answers is None:
         desk.refresh()
         if table.vector is None:  # of a vector nobody wants a part
@@ -381,10 +379,12 @@ class Verbs:
         claim = self._claim("gate", question, None, options)
         guess = replace(claim, gated=True, forecast=forecast, graded=graded)
         worded = self._worded(question, options)
-        single = one_answer_of(bound_to(desk, worded, knowing(desk, None)))
+        terms = CallTerms.of(options)
+        bound = one_answer_of(bound_to(desk, worded, knowing(desk, None)))
+        (single,), guess = claimed_as_wholes(desk, [bound], guess, terms.width)
         guess = on_side_of_claim(guess, single)
-        requests = CallTerms.of(options).requests(desk, [single], [None], guess)
-        before = told_before(desk, [single], requests)
+        requests = terms.requests(desk, [single], [None], guess)
+        before = answers_by_key(desk, [single], requests)
         if before is None:
             if implied_claim(desk, single, guess, 0, requests[0].tolerance) is None:
                 require_enough_differing(desk, single, guess)
@@ -426,10 +426,11 @@ class Verbs:
             one_answer_of(bound_to(desk, question, groups, describe=describe))
             for question in questions
         ]
+        bound, guess = claimed_as_wholes(desk, bound, guess, terms.width)
         if guess.verb == "check":
             guess = guess_of_likely_width(desk, bound, guess, terms.width)
         requests = terms.requests(desk, bound, [better_of(each) for each in questions], guess)
-        before = told_before(desk, bound, requests)
+        before = answers_by_key(desk, bound, requests)
         return answers_to(desk, bound, requests, guess) if before is None else before
 
     def _put(
@@ -446,9 +447,9 @@ class Verbs:
         bound = bound_to(desk, question, groups, describe=describe)
         require_one_forecast(guess, bound)
         if isinstance(bound, Labelled) and guess.side is None:
-            guess = guess.each(len(bound.members))
+            bound, guess = _claimed_members(desk, bound, guess, terms.width)
             return table_of_answers(desk, bound, guess, terms, self._frame_kind)
-        single = one_answer_of(bound)
+        (single,), guess = claimed_as_wholes(desk, [one_answer_of(bound)], guess, terms.width)
         if guess.verb == "check":
             guess = guess_of_likely_width(desk, [single], guess, terms.width)
             guess = by_training_rows(desk, single, guess)
@@ -476,6 +477,16 @@ class Verbs:
         return replace(claim, differing=share)
 
 
+def _claimed_members(
+    desk: Desk, table: Labelled, guess: Guess, width: NamedWidth
+) -> tuple[Labelled, Guess]:
+    """The members of a table as they are claimed, each with its guess."""
+    labels, members = zip(*table.members, strict=True)
+    claimed, guess = claimed_as_wholes(desk, members, guess.each(len(members)), width)
+    guess = guess_of_likely_width(desk, claimed, guess, width) if guess.likely else guess
+    return replace(table, members=tuple(zip(labels, claimed, strict=True))), guess
+
+
 def _text_of_side(
     desk: Desk, question: Bound, claim: Guess, part: float | None
 ) -> DescribedQuestion | DescribedParts | None:
@@ -493,8 +504,9 @@ def _cost(desk: Desk, question: Question | TableCall, claim: Guess, width: Named
     require_one_forecast(claim, bound)
     if isinstance(bound, Labelled) and claim.side is None:
         part = width.part_of([member for _, member in bound.members], rows)
-        return cost_of(desk, bound, claim.each(len(bound.members)), part)
-    single = one_answer_of(bound)
+        bound, claim = _claimed_members(desk, bound, claim, width)
+        return cost_of(desk, bound, claim, part)
+    (single,), claim = claimed_as_wholes(desk, [one_answer_of(bound)], claim, width)
     if claim.verb == "check":
         claim = guess_of_likely_width(desk, [single], claim, width)
         claim = by_training_rows(desk, single, claim)

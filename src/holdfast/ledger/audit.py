@@ -29,6 +29,7 @@ from holdfast.errors import HoldfastError, InvalidQuestion, LedgerTampered, Refu
 from holdfast.ledger.backend import LedgerHome
 from holdfast.ledger.chain import Row, canonical, verify
 from holdfast.ledger.checkpoint import FiledPlace, StoredCheckpoint, place_of
+from holdfast.ledger.claimed import claimed_again, whole_of_looks
 from holdfast.ledger.column_files import kept_values
 from holdfast.ledger.composites import Followed, rebuilt, whole
 from holdfast.ledger.dictionaries import offered_again
@@ -41,12 +42,13 @@ from holdfast.ledger.subjects import subjects_of
 from holdfast.ledger.transcript import Transcript, checkpoint_of, informed
 from holdfast.ledger.witness import NoteDamaged
 from holdfast.mechanisms.catalogue import kind_of
+from holdfast.mechanisms.claims import is_by_rule
 from holdfast.mechanisms.described import DESCRIBED, ground_of
 from holdfast.mechanisms.mechanism import CLOSE, ForecastGrounds, Offer, Wish, alike, stated_range
 from holdfast.mechanisms.reveal import REVEAL
-from holdfast.mechanisms.terms import Terms
+from holdfast.mechanisms.terms import WHOLE_RANGE, Terms
 from holdfast.statistics.bind import asked_again, recorded_statistic
-from holdfast.statistics.description import described_answer
+from holdfast.statistics.description import described_answer, reads_as_written
 from holdfast.statistics.entry import Bound, Table
 from holdfast.statistics.mean import known_variance
 from holdfast.statistics.rule import Ground
@@ -297,7 +299,7 @@ def _followed_again(
         return rebuilt(request, question, looks, transcript.terms, once=once, described=described)
 
     by_rules = described if request.verb == "ask" else None
-    question = by_rules or asked_again(request.question, table)
+    question = by_rules or whole_of_looks(transcript, request, looks)
     found = followed(question) if looks else Followed(None, (), ())  # of what is implied
     if looks and found.joined is None and by_rules is not None:
         with suppress(HoldfastError):  # it can only be described
@@ -308,8 +310,13 @@ def _followed_again(
 
 
 def _described(text: str, looks: Sequence[Recorded], ground: Ground | None) -> Bound | None:
-    """A question with the rules that answer it, if some of its looks are at its description."""
+    """A question with the rules that answer it, if some of its looks are at its description.
+
+    Of a column attached later it has none, though the share of its group may be described.
+    """
     if ground is None or all(each.bits is None for each in looks):
+        return None
+    if not reads_as_written(text, ground):
         return None
     return described_answer(ground.prior.read(text), ground)
 
@@ -352,7 +359,8 @@ def _batch_fault(
             late = transcript.dictionaries.of(pending.mechanism.name)
             statistic: Statistic
             if reserved.offer.bits is None and late is None:
-                statistic = recorded_statistic(reserved.offer.question, table)
+                by_rule = claimed_again(transcript, reserved.offer)
+                statistic = by_rule or recorded_statistic(reserved.offer.question, table)
             else:
                 statistic = offered_again(transcript, ground, pending.mechanism, reserved.offer)
             fault = _question_fault(transcript, reserved, statistic) or _order_fault(
@@ -404,7 +412,8 @@ def _width_fault(terms: Terms, reserved: Asked) -> str | None:
     request, offer = reserved.request, reserved.offer
     if request.likely is None or offer.claim is None or offer.guess is None:
         return None
-    t = request.likely.again(terms.half_width).tolerance
+    most = WHOLE_RANGE if is_by_rule(offer.profile) else terms.half_width
+    t = request.likely.again(most).tolerance
     # A guess from other rows is a way to ask: its claim alone has the half-width.
     by_rows = alike(list(offer.claim), [offer.guess - t, offer.guess + t])
     fits = alike(request.tolerance, t) if request.guess is not None else by_rows

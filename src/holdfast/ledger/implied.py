@@ -24,6 +24,7 @@ from itertools import combinations
 from operator import is_
 from typing import Protocol, TypeAlias
 
+from holdfast.data.design import ANY_GROUP
 from holdfast.data.sampling import Independent
 from holdfast.errors import HoldfastError
 from holdfast.ledger.composites import Followed, restated
@@ -37,6 +38,7 @@ from holdfast.ledger.subjects import (
     condition_subject,
     further_condition,
     group_subject,
+    is_defined,
     is_everything,
     junction_of,
     mean_of,
@@ -189,10 +191,12 @@ _Source: TypeAlias = "Implied | None"  # None: nothing was released of it
 def _meet(sources: Iterable[_Source]) -> _Source:
     """What all of them say together."""
     each = [source for source in sources if source is not None]
+    if not each:
+        return None
     intervals = [source.interval for source in each]
     contradicting = [source for source in each if source.interval is None]
-    if contradicting or not each:
-        return contradicting[0] if contradicting else None
+    if contradicting:
+        return contradicting[0]
     consistent = [interval for interval in intervals if interval is not None]
     lows, highs = zip(*consistent, strict=True)
     lowest, highest = lows.index(max(lows)), highs.index(min(highs))
@@ -304,6 +308,8 @@ class Implications:
         form = self._with_rule(question.text) if self._has_other_truths else None
         if form is not None and truth_of(form.rule) is not None:
             return None  # of these rows: what is known of the population is about something else
+        if not is_defined(question):
+            return _meet(map(_says, self._looks(question, released)))
         sources = [self._part(question, released)]
         if isinstance(question, Total):
             sources.append(_linear(self._part(question.mean, released), question.population))
@@ -453,13 +459,19 @@ class Implications:
         return Implied(whole_implied(boxes), tuple(looks), tuple(looks))
 
     def _question_of(self, text: str) -> Bound | None:
-        """What the text of a look asks for; None where nobody can say."""
+        """What the text of a look asks for; None where nothing follows from it, or nobody knows."""
         if text not in self._read:
-            try:
-                self._read[text] = statistic_of(asked_again(text, self.table()))
-            except HoldfastError:
-                self._read[text] = None
+            question = self._bound_again(text)
+            self._read[text] = None if question is None or not is_defined(question) else question
         return self._read[text]
+
+    def _bound_again(self, text: str) -> Bound | None:
+        table = self.table()
+        # To be described, a group may be of any condition, and a quantile's is by that alone.
+        for each in (table, replace(table, design=ANY_GROUP)):
+            with suppress(HoldfastError):
+                return statistic_of(asked_again(text, each))
+        return None
 
     def _edges(self, around: Bound, released: ReleasedLooks) -> list[_Edge]:
         """The released differences of means of all rows, by the texts of their values.
@@ -483,6 +495,8 @@ class Implications:
         looks = self._looks(question, released)
         turned, both = _turned(question)
         others = [] if turned is None else self._looks(turned, released)
+        if not looks and not others:
+            return None
         own = {each.look for each in looks}
         other = _meet(_says(each) for each in others if each.look not in own)
         return _meet([*map(_says, looks), _linear(other, -1, both)])
@@ -620,9 +634,10 @@ def _bounding(op: Op, source: Implied) -> Implied:
 
 def _turned(question: Bound) -> tuple[Bound | None, int]:
     """The share of all other rows, or the difference with its sign changed; what both add up to."""
-    among, condition = mean_within(question), condition_of_share(question)
-    if among is not None and condition is not None:
-        return mean_of(build.negation(condition), among[1]), 1
+    among = mean_within(question)
+    if among is not None and among[0].is_condition:
+        value, inside = among
+        return mean_of(build.negation(expression_of(value)), inside), 1
     if isinstance(question, Difference):
         return Difference(question.second, question.first), 0
     pair = _pair(question)

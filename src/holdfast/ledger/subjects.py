@@ -24,7 +24,8 @@ from holdfast.question.expression import (
     column_names,
     text_of,
 )
-from holdfast.question.row import RowValue, may_be_missing, row_value
+from holdfast.question.row import RowValue, may_be_missing, may_be_undefined, row_value
+from holdfast.statistics.claimed import ClaimedQuestion
 from holdfast.statistics.derived import (
     Conditional,
     Difference,
@@ -56,6 +57,7 @@ __all__ = [
     "condition_subject",
     "further_condition",
     "group_subject",
+    "is_defined",
     "is_everything",
     "junction_of",
     "mean_of",
@@ -69,7 +71,7 @@ __all__ = [
 
 def statistic_of(question: Bound) -> Bound:
     """The statistic without its rules."""
-    if isinstance(question, DescribedQuestion | DescribedParts):
+    if isinstance(question, ClaimedQuestion | DescribedQuestion | DescribedParts):
         return question.question
     return question
 
@@ -335,6 +337,25 @@ def is_everything(conditions: Sequence[Expression]) -> bool:
         and not any(map(may_be_missing, conditions))
         and build.negation(conditions[0]) == conditions[1]
     )
+
+
+def is_defined(question: Bound) -> bool:
+    """Whether infinities leave no row without a value: else opposites may both not hold in one."""
+    sources: tuple[object, ...] = ()  # where they may: of others nothing is implied
+    match question:
+        case Difference(first=first, second=second):
+            return is_defined(first) and is_defined(second)
+        case Total(mean=mean):
+            return is_defined(mean)
+        case Quantile():
+            return is_defined(question.threshold(question.low))
+        case Paired(first=first_value, second=second_value):
+            sources = first_value.source, second_value.source
+        case Mean(row=value):
+            sources = (value.source,)
+        case GroupMean(value=value, inside=inside) | Conditional(value=value, inside=inside):
+            sources = value.source, inside
+    return not any(isinstance(each, Expression) and may_be_undefined(each) for each in sources)
 
 
 def columns_about(question: Bound) -> frozenset[str]:

@@ -496,8 +496,11 @@ class Transcript:
         every = (*mechanisms, *self.dictionaries.mechanisms, last)
         return {each.name: each for each in every if each is not None}
 
-    def apply(self, entries: Iterable[tuple[int, str, str]]) -> None:
-        """Fold (seq, text, hash) entries that follow those already seen."""
+    def apply(self, entries: Iterable[Row], reserved: Pending | None = None) -> None:
+        """Fold (seq, text, hash) entries that follow those already seen.
+
+        `reserved` is what one of them reserves, where it was made of that here.
+        """
         for seq, text, receipt in entries:
             if seq != self.count + 1:
                 raise LedgerTampered(
@@ -505,7 +508,10 @@ class Transcript:
                 )
             self.torn = True
             with reading_entry(f"entry {seq}"):
-                self._apply(seq, json.loads(text), receipt)
+                if reserved is not None and seq == reserved.seq:
+                    self._reserve(reserved)
+                else:
+                    self._apply(seq, json.loads(text), receipt)
             self.count, self.head, self.torn = seq, receipt, False
 
     def fold_again(self, past: Past) -> None:
@@ -519,7 +525,7 @@ class Transcript:
             case kind if kind == REOPEN:
                 self._reopen(seq, Opening.read(body))
             case "reserve/2":
-                self._reserve(seq, body)
+                self._reserve(self._batch(seq, body))
             case "settle/2":
                 self._settle(seq, body, receipt)
             case "told/1":
@@ -578,9 +584,8 @@ class Transcript:
         self.mechanism = built(opening.mechanism, opening.terms)
         self.describing = DESCRIBED if opening.terms.describes else None
 
-    def _reserve(self, seq: int, body: dict[str, Any]) -> None:
-        require_settled(self.pending, seq, "reserves a batch")
-        pending = self._batch(seq, body)
+    def _reserve(self, pending: Pending) -> None:
+        require_settled(self.pending, pending.seq, "reserves a batch")
         require_numbered(pending, self.account.looks + 1)
         self.pending = pending
 

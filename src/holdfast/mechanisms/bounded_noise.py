@@ -20,9 +20,6 @@ from holdfast.theory.leakage.equal_width import (
 )
 from holdfast.theory.planning import KnownRows, check_method, on_account
 
-__all__ = ["BOUNDED", "BOUNDED_NOISE", "ROUNDED", "ROUNDING"]
-
-
 BOUNDED = Leakage("bounded noise/1", UNIFORM)
 _TOLERANCE = 0.05
 _ASKS = on_account(

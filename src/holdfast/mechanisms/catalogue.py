@@ -18,24 +18,6 @@ from holdfast.mechanisms.mechanism import Checker, Mechanism
 from holdfast.mechanisms.terms import Terms
 from holdfast.theory.planning import KnownRows, Method
 
-__all__ = [
-    "AUTO",
-    "CATALOGUE",
-    "CONTENDERS",
-    "Choice",
-    "MechanismKind",
-    "Planned",
-    "built",
-    "choose",
-    "chosen_options",
-    "claiming",
-    "kind_of",
-    "methods",
-    "no_options",
-    "short_half_width",
-]
-
-
 # A kind of mechanism: what the catalogue says of it, and how a value of it is made.
 
 
@@ -135,12 +117,12 @@ _HOMES = {
     "gaussian": "mechanisms.gaussian.GAUSSIAN",
     "rounding": "mechanisms.bounded_noise.ROUNDING",
     "sample splitting": "papers.sample_splitting.SAMPLE_SPLITTING",
-    "halting guess and check": "mechanisms.guess_and_check.GUESS_AND_CHECK",
+    "halting guess and check": "papers.guess_and_check.GUESS_AND_CHECK",
     "one look": "mechanisms.one_look.ONE_LOOK",
     "thresholdout": "papers.thresholdout.THRESHOLDOUT",
     "ladder": "papers.ladder.LADDER",
     "parameter-free ladder": "papers.ladder.PARAMETER_FREE_LADDER",
-    "exact": "mechanisms.exact.EXACT",
+    "exact": "papers.exact_answers.EXACT",
     "typical laplace": "papers.typical.TYPICAL_LAPLACE",
     "typical gaussian": "papers.typical.TYPICAL_GAUSSIAN",
     "private laplace": "mechanisms.private.PRIVATE_LAPLACE",

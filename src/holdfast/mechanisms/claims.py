@@ -26,13 +26,16 @@ from holdfast.data.values import unit_sums
 from holdfast.errors import BudgetExhausted, InvalidArgument
 from holdfast.mechanisms.leakage import asks_left, declared_left, log_share_of
 from holdfast.mechanisms.mechanism import Claim, Offer, Release, Status, Symbol, Wish, charged
-from holdfast.mechanisms.noise import Noise
+from holdfast.mechanisms.noise import Noise, shared_key
 from holdfast.mechanisms.terms import Account, PartStages, Terms, profile_of, recorded_profile
 from holdfast.question.bounds import few_values
 from holdfast.question.build import where_equal
 from holdfast.question.expression import Expression
 from holdfast.question.row import GRID, GRID_ERROR, RowValue, condition_row
+from holdfast.statistics.claimed import ClaimedQuestion, OneLevel, claimed_question
+from holdfast.statistics.entry import Bound, Table
 from holdfast.statistics.mean import GroupMean, Mean
+from holdfast.statistics.rule import Evidence, Ground, evidence_of
 from holdfast.statistics.statistic import Measured, Statistic, measure
 from holdfast.theory.base.concentration import Concentration
 from holdfast.theory.base.dependence import PooledUnits
@@ -65,6 +68,8 @@ __all__ = [
     "by_sign_test",
     "claim_level",
     "claimable",
+    "claimed_by_rule",
+    "is_by_rule",
     "is_paired",
     "more_than",
     "reach_of_test",
@@ -78,6 +83,7 @@ __all__ = [
 # its yes or no leaves the door. The theorems are in `theory.leakage.confirmation`.
 
 
+_BY_RULES = 5  # since these rules of a ledger
 _DIFFERENCES = frozenset({-1.0, 0.0, 1.0})
 _EVEN = 0.5  # no difference, as a fraction of [-1, 1]
 
@@ -86,10 +92,14 @@ Showing = Callable[[Claim, float, float | None], bool]
 
 
 def showings(
-    terms: Terms, questions: Sequence[Statistic], alike: Sequence[bool], sample: Sample
+    terms: Terms,
+    questions: Sequence[Statistic],
+    alike: Sequence[bool],
+    sample: Sample,
+    noise: Callable[[int], Noise],
 ) -> list[Showing]:
     """For each question what its rows, alike for it or not, show; one scan for counts, one for
-    histograms."""
+    histograms, and as many for what is tested by rules."""
     kinds = [_read_by(terms, *each) for each in zip(questions, alike, strict=True)]
     counts = [row for kind in kinds if isinstance(kind, _Counts) for row in kind.rows]
     totals = iter(sample.sums(counts) if counts else ())
@@ -101,6 +111,8 @@ def showings(
         if isinstance(kind, _Whole)
     ]
     measured = iter(measure(sample, averages))
+    looks = [kind.question.reads for kind in kinds if isinstance(kind, _ByRule)]
+    evidence = iter(evidence_of(looks, sample, shared_key(noise)) if looks else ())
     results: list[Showing] = []
     for kind in kinds:
         match kind:
@@ -112,6 +124,8 @@ def showings(
                 results.append(kind.showing(sample))
             case _Whole():
                 results.append(kind.showing(next(measured)))
+            case _ByRule():
+                results.append(kind.showing(next(evidence)))
             case None:  # it has one value, and needs no rows
                 results.append(lambda claim, _log_p, _moment: claim[0] <= 0.0)
     return results
@@ -136,6 +150,30 @@ def claimable(claim: Claim | None) -> bool:
     return claim is not None and claim[0] <= claim[1] and claim[0] <= 1.0 and claim[1] >= 0.0
 
 
+def claimed_by_rule(
+    question: Bound, terms: Terms, table: Table, made_for_keys: frozenset[str]
+) -> ClaimedQuestion | None:
+    """The question as one claim that its own rule tests; None where it is claimed as before.
+
+    `made_for_keys` are the columns whose values were made for single keys.
+    """
+    if terms.rules < _BY_RULES:
+        return None
+    keyed = made_for_keys if terms.key is None else made_for_keys | {terms.key}
+    ground = Ground(
+        terms.rows,
+        terms.sampling,
+        OneLevel(),
+        0.0,  # until there is a claim
+        table.design,
+        for_these_items=bool(terms.public),
+        made_for_keys=keyed,
+        arms=terms.randomised,
+        generation=terms.rules,
+    )
+    return claimed_question(question, ground)
+
+
 def more_than(bound: float) -> float:
     """The least fraction above a bound: a gate claims the open side of it."""
     return math.nextafter(bound, math.inf)
@@ -148,6 +186,8 @@ def reach_of_test(terms: Terms, wish: Wish, log_p: float) -> float | None:
     and for conditions of rows that are not alike, need not.
     """
     question, row = wish.question, wish.question.row
+    if isinstance(question, ClaimedQuestion):
+        return None
     if row is not None and terms.independent:
         by_bets = wish.moment is not None or is_paired(question)
         if by_bets or (row.is_condition and not wish.of_alike_rows(terms)):
@@ -233,7 +273,22 @@ class _Whole:
         return near
 
 
-_Kind = _Counts | _Bins | _Units | _Whole
+@dataclass(frozen=True, slots=True)
+class _ByRule:
+    """What the rule of a question reads, at any level."""
+
+    question: ClaimedQuestion
+
+    def showing(self, evidence: Evidence) -> Showing:
+        def inside(claim: Claim, log_p: float, _moment: float | None) -> bool:
+            (low, high), answer = _ends(claim), self.question.told(log_p, evidence)
+            own = answer.interval
+            return answer.value is not None and low <= own.low and own.high <= high
+
+        return inside
+
+
+_Kind = _Counts | _Bins | _Units | _Whole | _ByRule
 
 
 def _read_by(terms: Terms, question: Statistic, alike: bool) -> _Kind | None:
@@ -241,15 +296,23 @@ def _read_by(terms: Terms, question: Statistic, alike: bool) -> _Kind | None:
     if question.low == question.high:
         return None
     if row is None or not terms.independent:
-        return _of_units(terms, question) or _Whole(terms, question)
+        return _of_whole(terms, question)
     if row.is_condition:
         return _Counts(question.rows(terms.rows), (row,), alike)
     if is_paired(question) and isinstance(row.source, Expression):
         alone = tuple(condition_row(where_equal(row.source, sign)) for sign in (1.0, -1.0))
         return _Counts(terms.rows, alone, alike)
-    if isinstance(question, GroupMean):
-        return _Bins((question.value, question.condition))
+    match question:
+        case GroupMean(value=value, condition=condition):
+            return _Bins((value, condition))
     return _Bins((row, None))
+
+
+def _of_whole(terms: Terms, question: Statistic) -> _Kind:
+    """Of rows that depend on each other, and of what no row says by itself."""
+    if isinstance(question, ClaimedQuestion):
+        return _ByRule(question)
+    return _of_units(terms, question) or _Whole(terms, question)
 
 
 def _of_units(terms: Terms, question: Statistic) -> _Units | None:
@@ -352,9 +415,7 @@ class Claims:
                     claim=_claim_wished(wish),
                     guess=wish.guess,
                     prior=prior,
-                    profile=recorded_profile(
-                        profile_of(wish.question, terms, alike=alike), terms, wish.question
-                    ),
+                    profile=_recorded_test(terms, wish.question, alike=alike),
                     extra={"standing": standing, "moment": wish.moment, "alike": alike},
                 )
             )
@@ -404,10 +465,10 @@ class Claims:
         offers: Sequence[Offer],
         questions: Sequence[Statistic],
         sample: Sample,
-        noise: Callable[[int], Noise],  # noqa: ARG002 - the same door for every mechanism
+        noise: Callable[[int], Noise],
     ) -> list[Symbol]:
         alike = [_extra(offer)["alike"] for offer in offers]
-        results = showings(terms, questions, alike, sample)
+        results = showings(terms, questions, alike, sample, noise)
 
         def shows(place: int, log_p: float) -> bool:
             offer = offers[place]
@@ -476,13 +537,28 @@ class Claims:
             prior = self.prior(declared, claimed + count, unexpected + count)
             refuted = nats + surprise_log_charge(prior, 0.0)
             log_p = log_share_of(terms, account, count + 1) - refuted
-            radius = round_up(profile.radius(min(0.0, log_p)) + GRID_ERROR)
+            radius = round_up(profile.radius(log_p) + GRID_ERROR)
             if radius >= half_width or refuted - account.nats > most:
                 break
             release = ask_log_cost(radius, half_width) + _OVERHEAD
             nats = refuted + release
             count += 1
         return count
+
+
+_RULE = "rule"  # where an offer names the rule that tests its claim
+
+
+def is_by_rule(profile: Mapping[str, Any] | None) -> bool:
+    """Whether a claim with this profile is tested by the rule of its question."""
+    return profile is not None and _RULE in profile
+
+
+def _recorded_test(terms: Terms, question: Statistic, *, alike: bool) -> dict[str, Any] | None:
+    """What the test rests on: the rule by its name, or a concentration that is not a mean's."""
+    if isinstance(question, ClaimedQuestion):
+        return {_RULE: question.reads.rule.name}
+    return recorded_profile(profile_of(question, terms, alike=alike), terms, question)
 
 
 def _claim_wished(wish: Wish) -> Claim:

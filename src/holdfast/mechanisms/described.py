@@ -24,24 +24,13 @@ from holdfast.mechanisms.mechanism import (
     Wish,
     each_settled,
 )
-from holdfast.mechanisms.noise import Noise
+from holdfast.mechanisms.noise import Noise, shared_key
 from holdfast.mechanisms.terms import Account, Terms
 from holdfast.statistics.description import DescribedQuestion, Prior
 from holdfast.statistics.entry import Table
-from holdfast.statistics.rule import RECORDED_RULES, Evidence, Ground, Rule, Symbols, Told
+from holdfast.statistics.rule import RECORDED_RULES, Ground, Rule, Symbols, Told, evidence_of
 from holdfast.statistics.statistic import Statistic
 from holdfast.theory.length.levels import coexistence_log_charge
-
-__all__ = [
-    "DESCRIBED",
-    "DESCRIBED_ONLY",
-    "Described",
-    "DescribedOnly",
-    "ground_of",
-    "recorded_rule",
-    "release_of",
-    "rule_from",
-]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,20 +54,7 @@ class Described(Uncounted):
         noise: Callable[[int], Noise],
     ) -> list[Symbol]:
         looks = [_described(question).look for question in questions]
-        rows = [row for look in looks for row in look.sums]
-        needed = [pair for look in looks for pair in look.histograms]
-        sums = iter(sample.sums(rows) if rows else [])
-        histograms = iter(sample.histograms(needed) if needed else [])
-        key = noise(_SHARED).uniform(0, 2**256 - 1).to_bytes(32, "big")
-        evidence = [
-            Evidence(
-                [next(sums) for _ in look.sums],
-                [next(histograms) for _ in look.histograms],
-                sample,
-                key,
-            )
-            for look in looks
-        ]
+        evidence = evidence_of(looks, sample, shared_key(noise))
         return [look.symbols_of(each) for look, each in zip(looks, evidence, strict=True)]
 
     def settle(self, offers: Sequence[Offer], symbols: Sequence[Symbol]) -> list[Release]:
@@ -133,9 +109,6 @@ def ground_of(terms: Terms, table: Table) -> Ground | None:
         arms=terms.randomised,
         generation=terms.rules,
     )
-
-
-_SHARED = 0  # no question has this number: what is drawn there is the same for all of them
 
 
 def _described(question: object) -> DescribedQuestion:

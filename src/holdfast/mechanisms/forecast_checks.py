@@ -26,8 +26,6 @@ from holdfast.theory.leakage.forecasts import (
     check_forecasters,
 )
 
-__all__ = ["FORECAST_CHECKS", "ForecastChecks"]
-
 
 @dataclass(frozen=True, slots=True)
 class ForecastChecks(ForecastClaims):

@@ -33,8 +33,6 @@ from holdfast.theory.leakage.forecasts import (
 )
 from holdfast.theory.leakage.nats import confirmed_log_charge, surprise_log_charge
 
-__all__ = ["ForecastClaims"]
-
 
 @dataclass(frozen=True, slots=True)
 class ForecastClaims(Claims, ABC):

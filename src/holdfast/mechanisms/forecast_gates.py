@@ -30,13 +30,6 @@ from holdfast.theory.leakage.forecasts import (
     gate_forecasters,
 )
 
-__all__ = [
-    "FORECAST_GATES",
-    "UNTRIED",
-    "ForecastGates",
-    "Untried",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class ForecastGates(ForecastClaims):

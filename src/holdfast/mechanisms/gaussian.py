@@ -46,8 +46,6 @@ from holdfast.theory.transfer.gaussian_noise import (
     transfer_half_width,
 )
 
-__all__ = ["GAUSSIAN", "TheoremT", "gaussian_width"]
-
 _NAME = "gaussian"
 _MOST_QUESTIONS = 10**9
 _WIDER_EPOCHS = 8

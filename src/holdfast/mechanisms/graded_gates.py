@@ -37,8 +37,6 @@ from holdfast.theory.leakage.claim_levels import (
 )
 from holdfast.theory.leakage.nats import confirmed_log_charge
 
-__all__ = ["GRADED_GATES", "GradedGates"]
-
 
 @dataclass(frozen=True, slots=True)
 class GradedGates(Claims):
@@ -66,7 +64,7 @@ class GradedGates(Claims):
             "log_levels": [level if level > -math.inf else None for level in levels],
             "adjusted": [_failure_of(terms, grade) for grade in GRADES],
             "before": self._before(terms, account),
-            "described": _described(terms) if account.described else 0.0,
+            "described": _described(terms, account),
         }
         dearest = max(grade_log_charge(weight, GRADE_SHARES[place]) for place in occurring)
         return [
@@ -91,13 +89,13 @@ class GradedGates(Claims):
         offers: Sequence[Offer],
         questions: Sequence[Statistic],
         sample: Sample,
-        noise: Callable[[int], Noise],  # noqa: ARG002 - the same door for every mechanism
+        noise: Callable[[int], Noise],
     ) -> list[Symbol]:
         (offer,) = offers
         extra, claim = offer.extra or {}, offer.claim
         if claim is None:
             raise TypeError(f"the offer of question {offer.number} claims nothing")
-        (shows,) = showings(terms, questions, [extra["alike"]], sample)
+        (shows,) = showings(terms, questions, [extra["alike"]], sample, noise)
         symbol: Symbol = self.silent
         # From the weakest on: a grade counts if all weaker ones do, whatever the test.
         for place, level in reversed(list(enumerate(extra["grades"]["log_levels"]))):
@@ -157,8 +155,13 @@ def _failure_of(terms: Terms, grade: float) -> float:
     return round_up(grade * math.exp(terms.log_beta - terms.pots.log_weight), 4)
 
 
-def _described(terms: Terms) -> float:
-    """The failure probability of described answers."""
+def _described(terms: Terms, account: Account) -> float:
+    """The failure probability of described answers, once there is one.
+
+    Scores of a search are answered as these are, and have a share of the ledger's own part.
+    """
+    if not (account.described and terms.describes):
+        return 0.0
     return round_up(math.exp(terms.log_beta_described), 4)
 
 

@@ -68,24 +68,6 @@ from holdfast.wording import plural, upwards
 if TYPE_CHECKING:
     from holdfast.theory.typical.notion import Form, TypicalStability
 
-__all__ = [
-    "Calibration",
-    "Leakage",
-    "NoisyAnswers",
-    "as_one_vector",
-    "asks_left",
-    "declared_left",
-    "declared_or_least",
-    "half_width_on",
-    "log_share_of",
-    "noisy_cell",
-    "plain_offer",
-    "require_room",
-    "shown_widths",
-    "too_tight",
-]
-
-
 # Room for a question: how many are left, and the refusals where there is none.
 
 
@@ -399,7 +381,7 @@ class Leakage(NoisyAnswers):
         t, scale = terms.half_width * part.unit, self.law.resolution
         d = part.coordinates
         log_each = log_share - math.log(d)
-        radius = part.radius(min(0.0, log_each + math.log(1 - self.tail) - nats))
+        radius = part.radius(log_each + math.log(1 - self.tail) - nats)
         log_tail = log_each + math.log(self.tail) if self.tail else 0.0  # bounded noise has none
         error = self.law.error(scale, log_tail) + 1
         if radius >= t or (self.calibration is not None and grid is None):
@@ -412,12 +394,9 @@ class Leakage(NoisyAnswers):
         if part.norm in (None, "linf") or not 2 <= d <= MOST_COORDINATES or self._apart(terms):
             return apart
 
-        def radius_at(log_p: float) -> float:
-            return part.radius(min(0.0, log_p))
-
         scaled = part.unit != 1.0
         shape = scaled_shape_of(d, part.norm, part.unit) if scaled else shape_within(d, part.norm)
-        together = released_together(self.law, terms, shape, radius_at, t, log_share, nats)
+        together = released_together(self.law, terms, shape, part.radius, t, log_share, nats)
         return apart if together is None else min(apart, together.charge)
 
 
@@ -460,7 +439,7 @@ def as_one_vector(
 def _radius(terms: Terms, wish: Wish, log_p: float) -> float:
     """Radius: how far from the truth the sample may be at this level."""
     profile = profile_of(wish.question, terms, alike=wish.of_alike_rows(terms))
-    return round_up(profile.radius(min(0.0, log_p)) + wish.question.error)
+    return round_up(profile.radius(log_p) + wish.question.error)
 
 
 def _cheaper(apart: list[Offer], together: list[Offer]) -> list[Offer]:
@@ -507,7 +486,7 @@ def plain_offer(
     )
     profile = profile_of(wish.question, terms, alike=wish.of_alike_rows(terms))
     error = wish.question.error
-    radius = wide = round_up(profile.radius(min(0.0, log_p)) + error)
+    radius = wide = round_up(profile.radius(log_p) + error)
     variance = None
     if wish.variance is not None and terms.independent:
         narrow = round_up(radius_of(profile, wish.variance, terms.rows, log_narrowed) + error)

@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 from holdfast.data.sample import Sample
 from holdfast.mechanisms.noise import Grid, Noise
-from holdfast.mechanisms.terms import Account, PartStages, Terms
+from holdfast.mechanisms.terms import WHOLE_RANGE, Account, PartStages, Terms
 from holdfast.statistics.entry import Bound
 from holdfast.statistics.grid_rules import LogGridded
 from holdfast.statistics.mean import KnownVariance
@@ -22,50 +22,12 @@ from holdfast.statistics.statistic import Statistic, is_unbounded
 from holdfast.theory.base.concentration import Concentration
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.safeside import float_above, float_below
-from holdfast.theory.leakage.forecasts import DevResult, Forecast, likely_half_width
-
-__all__ = [
-    "CLOSE",
-    "CONFIRMED",
-    "ROUNDED_ENDS",
-    "Answered",
-    "Checker",
-    "Claim",
-    "ForecastGrounds",
-    "LikelyWidth",
-    "Mechanism",
-    "Offer",
-    "OwnUnit",
-    "Refuted",
-    "Release",
-    "Status",
-    "Symbol",
-    "TrainedMean",
-    "Uncounted",
-    "Walked",
-    "Wish",
-    "about",
-    "alike",
-    "answer",
-    "cell_of",
-    "charged",
-    "each_settled",
-    "in_own_unit",
-    "in_unit",
-    "in_unit_outwards",
-    "interval_between",
-    "interval_told",
-    "lies_in",
-    "open_ended",
-    "plain_interval",
-    "released",
-    "revealed",
-    "stated_range",
-    "value_of",
-    "value_told",
-    "walk",
-]
-
+from holdfast.theory.leakage.forecasts import (
+    DevResult,
+    Forecast,
+    likely_half_width,
+    rows_of_reach,
+)
 
 # "no promise" is the status of what baselines show; its interval is the whole range.
 Status = Literal[
@@ -173,6 +135,12 @@ class LikelyWidth(NamedTuple):
         """The choice, by these numbers."""
         likely = likely_half_width(n, variance, rows, log_p, by_bets=by_bets)
         return cls(min(most, likely), n, rows, variance, log_p, by_bets)
+
+    @classmethod
+    def by_reach(cls, n: int, m: int, reach: float, log_p: float) -> LikelyWidth:
+        """The choice for n rows, where an interval at this level reaches so far on m others."""
+        rows, variance, others = rows_of_reach(n, m, reach, log_p)
+        return cls.chosen(WHOLE_RANGE, rows, others, variance, log_p, by_bets=False)
 
     def again(self, most: float) -> LikelyWidth:
         """The choice, made again."""

@@ -41,15 +41,13 @@ from holdfast.theory.transfer.epochs import epoch_log_beta, median_epoch_half_wi
 from holdfast.theory.transfer.median_width import (
     ORDERS,
     MedianNoiseDesign,
+    declared_variance_half_width,
     median_noise_half_width,
     median_noise_log_charge,
     median_noise_questions,
     median_noise_release,
     median_noise_rows,
 )
-from holdfast.theory.transfer.variance import declared_variance_half_width
-
-__all__ = ["MEDIAN_NOISE", "Median", "TheoremM"]
 
 _NAME = "median noise"
 _ALL_ORDERS = (2, 3, 4, 5, 6, 7)

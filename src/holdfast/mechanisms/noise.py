@@ -34,29 +34,6 @@ from holdfast.theory.leakage.release import (
     rounded_gaussian_noise_error,
 )
 
-__all__ = [
-    "LAPLACE",
-    "NORMAL",
-    "NO_NOISE",
-    "PLACES",
-    "UNIFORM",
-    "WORD",
-    "Grid",
-    "Laplace",
-    "Law",
-    "Noise",
-    "Normal",
-    "Uniform",
-    "below",
-    "discrete_laplace",
-    "grid_within",
-    "happens_with_exp",
-    "rounded_normal",
-    "tail_part",
-    "words_of",
-]
-
-
 _PURPOSE = b"holdfast noise/1"
 
 
@@ -90,6 +67,14 @@ class Noise:
                 number, pool = int.from_bytes(pool[:size], "big"), pool[size:]
                 if number < limit:
                     yield least + number % span
+
+
+_SHARED = 0  # no question has this number: what is drawn there is the same for all of them
+
+
+def shared_key(noise: Callable[[int], Noise]) -> bytes:
+    """Key of the orders and parts that rows are put in: one for all questions of a mechanism."""
+    return noise(_SHARED).uniform(0, 2**256 - 1).to_bytes(32, "big")
 
 
 @dataclass(frozen=True, slots=True)

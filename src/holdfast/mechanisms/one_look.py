@@ -44,8 +44,6 @@ from holdfast.theory.leakage.nats import fixed_share
 from holdfast.theory.planning import on_account
 from holdfast.wording import plural
 
-__all__ = ["ONE_LOOK", "OneLook", "ordinary_interval"]
-
 # How an interval is made of a value: exactly, by Chernoff's inequality, or by the radius alone.
 _BINOMIAL, _CHERNOFF, _RADIUS = "binomial", "chernoff", "radius"
 

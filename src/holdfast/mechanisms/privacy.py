@@ -27,8 +27,6 @@ from holdfast.theory.transfer.differential_privacy import (
 )
 from holdfast.wording import plural
 
-__all__ = ["Privacy", "gaussian_privacy", "laplace_privacy", "privacy_of"]
-
 _PROTECTED = (
     "each row, whatever it is, against whoever sees all answers and knows all other rows; the "
     "number of rows, the columns and the schema are public"

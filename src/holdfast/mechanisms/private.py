@@ -57,8 +57,6 @@ from holdfast.theory.transfer.gaussian_noise import (
     gaussian_shift,
 )
 
-__all__ = ["PRIVATE_GAUSSIAN", "PRIVATE_LAPLACE", "PrivateTheorem", "scale_for"]
-
 _DELTA = 1e-6
 
 

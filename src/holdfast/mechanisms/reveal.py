@@ -51,8 +51,6 @@ from holdfast.theory.typical.generalisation import (
     post_selected_log_level,
 )
 
-__all__ = ["REVEAL", "Levels", "Reveal", "levels_of", "revealing", "to_be_revealed"]
-
 REVEAL = "reveal/1"
 _Way = Literal["binomial", "chernoff", "radius"]  # of the interval around an exact value
 

@@ -20,17 +20,6 @@ from holdfast.mechanisms.terms import Account, Terms, profile_of_record
 from holdfast.question.row import GRID_ERROR
 from holdfast.theory.base.safeside import round_up
 
-__all__ = [
-    "RowShifts",
-    "ShiftedScales",
-    "StableSteps",
-    "remembering_shifts",
-    "remembering_steps",
-    "shifts_of",
-    "steps_of",
-]
-
-
 _MEMORY = "stable steps"
 
 # The concentration of a statistic, None for a mean of all rows; cells in the range; scale in cells.

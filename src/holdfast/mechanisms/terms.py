@@ -41,28 +41,7 @@ from holdfast.theory.base.gamma import gamma_from_text, gamma_text
 from holdfast.theory.base.safeside import round_down, round_up
 from holdfast.theory.leakage.claim_levels import lookup_log_weight
 from holdfast.theory.leakage.nats import LeakageAccount, fixed_share, open_ended_share
-from holdfast.wording import percent, sure
-
-__all__ = [
-    "RULES",
-    "WHOLE_RANGE",
-    "Account",
-    "Closed",
-    "Declarations",
-    "Describing",
-    "OnGrid",
-    "PartStages",
-    "Pots",
-    "QuestionPart",
-    "Terms",
-    "number_of_parts",
-    "part_of_record",
-    "profile_of",
-    "profile_of_record",
-    "radius_of",
-    "recorded_profile",
-]
-
+from holdfast.wording import at_most, percent, sure
 
 # How described questions are answered: exactly, rounded to a few symbols, or like all the others.
 Describing = Literal["exact", "rounded", "off"]
@@ -122,9 +101,9 @@ def _require_share(described: Describing, share: float) -> None:
 
 # Of new ledgers. 2: differences of two groups' shares by the law of both counts, and arms of a
 # design by one bet. 3: means of alike rows by bets in an order too. 4: differences of groups whose
-# rows are in units by one bet on units. A better rule of an event that has one gets the next
-# number.
-RULES = 4
+# rows are in units by one bet on units. 5: claims of what has parts by the rule of the whole. A
+# better rule of an event that has one gets the next number.
+RULES = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +201,7 @@ class Terms:
         """The promised half-width, in words."""
         if self.tolerance is None:
             return "no half-width is promised"
-        return f"+-{100 * self.tolerance:.4g} % of each column's range"
+        return f"+-{at_most(100 * self.tolerance)} % of each column's range"
 
     @property
     def parted(self) -> str:

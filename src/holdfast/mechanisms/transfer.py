@@ -64,37 +64,6 @@ from holdfast.theory.base.safeside import log_add, log_up, round_down, round_up
 from holdfast.theory.transfer.epochs import interleaved_log_beta
 from holdfast.wording import plural, upwards
 
-__all__ = [
-    "DECLARED_EPOCHS",
-    "FINE",
-    "LEAKAGE_OPTIONS",
-    "LEAST_FIRST_EPOCH",
-    "LIMITED_CLAIMS",
-    "OPEN_TOLERANCE",
-    "REFUSES_CHECKS",
-    "Beside",
-    "DeclaredNoise",
-    "Epoch",
-    "Level",
-    "LimitedClaims",
-    "Transfer",
-    "TransferTheorem",
-    "checked_options",
-    "declared_noise",
-    "leaked_by_claims",
-    "level_of",
-    "limited",
-    "noise_options",
-    "plain_parameters",
-    "planned",
-    "scale_of",
-    "too_few_rows",
-    "transfer_from_dict",
-    "whole_numbers",
-    "wide_noise",
-]
-
-
 LIMITED_CLAIMS = "limited claims"  # what the mechanisms that check and gate beside it have leaked
 FINE = 2**20  # cells that one row can move a statistic with a declared change
 _NUMERICS = 1e-6  # of a half-width: transforms on other machines agree far better than this
@@ -311,7 +280,7 @@ class Transfer(NoisyAnswers):
         """The offer as a question of the leakage account too, of which it takes this share."""
         log_p = round_down(log_share - account.nats)
         error = wish.question.error
-        radius = round_up(terms.concentration.radius(min(0.0, log_p)) + error)
+        radius = round_up(terms.concentration.radius(log_p) + error)
         charge = self.law.log_charge(radius, offer.own_grid)
         return replace(offer, worst_charge=charge, log_p=log_p, radius=radius)
 

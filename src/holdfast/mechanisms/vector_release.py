@@ -34,20 +34,6 @@ from holdfast.theory.leakage.release import (
     vector_uniform_log_charge,
 )
 
-__all__ = [
-    "MOST_COORDINATES",
-    "ScaledShape",
-    "Together",
-    "VectorShape",
-    "joint_log_charge",
-    "released_together",
-    "scaled_shape",
-    "scaled_shape_of",
-    "shape_of",
-    "shape_within",
-]
-
-
 MOST_COORDINATES = 256  # questions; of more, every pair would have to be looked at
 _ROUNDED = 1 + 2.0**-40  # what doubles may make longer of a vector
 
@@ -71,7 +57,7 @@ class VectorShape(NamedTuple):
             size, spread, roundings = self.l1_diameter, self.spread * root, float(self.dimension)
         else:
             size, spread, roundings = self.diameter, self.spread, root
-        exact = vector_mean_radius(rows, size, spread, min(0.0, log_p))
+        exact = vector_mean_radius(rows, size, spread, log_p)
         return round_up(exact * _ROUNDED + roundings * GRID_ERROR)
 
 

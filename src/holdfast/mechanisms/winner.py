@@ -45,8 +45,6 @@ from holdfast.theory.leakage.winners import (
     winner_claim,
 )
 
-__all__ = ["WINNER", "CvScores", "Winner", "WinnerQuestion"]
-
 WINNER = "winner/1"
 
 

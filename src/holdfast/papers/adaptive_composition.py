@@ -24,36 +24,20 @@ from holdfast import require
 from holdfast.errors import InvalidArgument
 from holdfast.mechanisms.noise import LAPLACE, NORMAL, Grid, Law, Noise
 from holdfast.papers.theorems.interaction import least_printed_composition, least_sharp_composition
+from holdfast.papers.theorems.notions import advanced_composition_printed, gaussian_scale_for_tv
+from holdfast.papers.theorems.typical_noise import gaussian_scale_printed
 from holdfast.theory.base.concentration import Concentration
 from holdfast.theory.base.safeside import round_down, smallest_true
 from holdfast.theory.leakage.release import RESOLUTION
 from holdfast.theory.notions.arrows import gdp_to_approx_dp
 from holdfast.theory.notions.composing import GDP, TV, ZCDP, ApproxDP, PureDP
-from holdfast.theory.notions.distances import advanced_composition_printed, gaussian_scale_for_tv
 from holdfast.theory.transfer.differential_privacy import optimal_composition_at_delta
-from holdfast.theory.typical.calibrated_noise import gaussian_scale, gaussian_scale_printed
+from holdfast.theory.typical.calibrated_noise import gaussian_scale
 from holdfast.theory.typical.notion import TypicalStability
 from holdfast.theory.typical.sharp_composition import optimal_composition_log_delta
 
 if TYPE_CHECKING:
     import numpy as np
-
-__all__ = [
-    "AdaptiveComposition",
-    "Adversary",
-    "CompositionCertificate",
-    "Interaction",
-    "LearnerStep",
-    "NoisyStep",
-    "Notion",
-    "Step",
-    "dp_step",
-    "gaussian_step",
-    "laplace_step",
-    "learner_step",
-    "tv_step",
-]
-
 
 # What one step, or all of them, keep to.
 Notion = TypicalStability | PureDP | ApproxDP | ZCDP | GDP | TV

@@ -30,8 +30,6 @@ from holdfast.statistics.mean import Mean
 from holdfast.statistics.statistic import Statistic
 from holdfast.theory.base.bets import Array
 
-__all__ = ["MOST_DOMAIN_CELLS", "Cut", "DeclaredValues", "Domain", "Face", "domain_of"]
-
 MOST_DOMAIN_CELLS = 2**20
 _MOST_WHOLE_NUMBERS = 64
 _BINS = 8

@@ -26,12 +26,7 @@ from holdfast.data.sample import Sample
 from holdfast.data.values import evaluate
 from holdfast.errors import InvalidArgument, InvalidQuestion
 from holdfast.mechanisms.catalogue import MechanismKind, Planned, chosen_options
-from holdfast.mechanisms.exact import (
-    alphabet_log_charge,
-    planned_without,
-    unpromised_offer,
-    unpromised_release,
-)
+from holdfast.mechanisms.exact import alphabet_log_charge, planned_without
 from holdfast.mechanisms.leakage import declared_left, require_room
 from holdfast.mechanisms.mechanism import (
     CONFIRMED,
@@ -45,6 +40,7 @@ from holdfast.mechanisms.mechanism import (
 )
 from holdfast.mechanisms.noise import Grid, Noise
 from holdfast.mechanisms.terms import Account, PartStages, Terms, number_of_parts
+from holdfast.papers.exact_answers import unpromised_offer, unpromised_release
 from holdfast.question.columns import Schema
 from holdfast.question.declaring import bounds_pair
 from holdfast.question.expression import Expression
@@ -57,8 +53,6 @@ if TYPE_CHECKING:
     import numpy as np
     import polars as pl
     from numpy.typing import NDArray
-
-__all__ = ["LADDER", "PARAMETER_FREE_LADDER", "FromText", "Ladder", "Recall"]
 
 _MEMORY = "ladder"
 _DEFAULTS = {"better": "lower", "bounds": (0.0, 1.0)}

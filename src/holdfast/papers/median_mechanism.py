@@ -41,17 +41,6 @@ from holdfast.theory.base import special
 from holdfast.theory.base.bets import Array
 from holdfast.theory.base.intervals import Interval
 
-__all__ = [
-    "MOST_HISTOGRAMS",
-    "MOST_SAMPLED_CELLS",
-    "DistributionSpace",
-    "MedianMechanism",
-    "VersionSpace",
-    "all_distributions",
-    "weighted_median",
-]
-
-
 # A version space of all distributions on a domain, sampled: the Median mechanism for more cells.
 #
 # The distributions that agree with the answers are a convex set: those of the simplex whose
@@ -94,7 +83,7 @@ class DistributionSpace:
         """The median of a question over the points."""
         return min(1.0, max(0.0, float(np.median(self.points @ _cells(face)))))
 
-    def told(self, face: Face, revealed: Interval) -> DistributionSpace:
+    def after(self, face: Face, revealed: Interval) -> DistributionSpace:
         """The points after an answer: those further than alpha from what it reveals are gone."""
         cells = _cells(face)
         ends = np.array([revealed.low - self.alpha, revealed.high + self.alpha])
@@ -218,7 +207,7 @@ class VersionSpace:
         """The weighted median of a question over the histograms."""
         return weighted_median(self.values(face), self.weights)
 
-    def told(self, face: Face, revealed: Interval) -> VersionSpace:
+    def after(self, face: Face, revealed: Interval) -> VersionSpace:
         """The histograms after an answer."""
         return self.near(self.values(face), revealed.low, revealed.high)
 
@@ -307,7 +296,7 @@ class MedianMechanism:
         face = state.domain.face_of(lesson.question)
         if face is None or state.is_empty:
             return state
-        return state.told(face, lesson.revealed)
+        return state.after(face, lesson.revealed)
 
     def covers(self, state: _Space, statistic: Statistic) -> bool:
         return not state.is_empty and state.domain.covers(statistic)

@@ -32,8 +32,6 @@ from holdfast.statistics.statistic import Statistic, averaged
 from holdfast.theory.base.bets import Array
 from holdfast.theory.base.intervals import Interval
 
-__all__ = ["CellWeights", "MultiplicativeWeights"]
-
 # Beyond this the projection adds nothing: e^-64 of the weight is left on the other side.
 _STEEPEST = 64.0
 # A guess this close to what was revealed is inside it: averages over cells are rounded.

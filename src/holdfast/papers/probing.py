@@ -34,8 +34,6 @@ from holdfast.theory.base.intervals import clopper_pearson_upper
 from holdfast.theory.direct.bounded_mean import bounded_mean_interval
 from holdfast.theory.typical.generalisation import generalisation
 
-__all__ = ["Estimated", "Probe", "probe"]
-
 _Learner = Callable[[Any, np.random.Generator], Any]
 
 _ETAS = (0.0, *(0.05 * 1.25**step for step in range(26)))  # to 13.2

@@ -37,8 +37,6 @@ from holdfast.theory.base.safeside import round_up
 from holdfast.theory.leakage.nats import fixed_share
 from holdfast.theory.planning import GRID_ALLOWANCE, by_formula
 
-__all__ = ["SAMPLE_SPLITTING", "SampleSplitting"]
-
 _KEY_BITS = 256
 
 

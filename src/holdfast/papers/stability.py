@@ -27,6 +27,7 @@ from holdfast.mechanisms.privacy import laplace_privacy
 from holdfast.mechanisms.stable_steps import ShiftedScales, StableSteps, shifts_of, steps_of
 from holdfast.mechanisms.terms import Account, Terms
 from holdfast.mechanisms.transfer import Transfer
+from holdfast.papers.theorems.composition import Composed, equal_marginal_conditioning
 from holdfast.papers.theorems.interaction import (
     Candidate,
     gaussian_candidates,
@@ -34,42 +35,26 @@ from holdfast.papers.theorems.interaction import (
     least_printed_composition,
     least_sharp_composition,
 )
+from holdfast.papers.theorems.notions import (
+    gaussian_scale_for_tv,
+    laplace_scale_for_tv,
+    peak_tv,
+    uniform_scale_for_tv,
+)
 from holdfast.papers.theorems.tv_generalisation import tv_expected_error, tv_for_expected_error
 from holdfast.papers.theorems.two_directions import least_two_directions
 from holdfast.papers.thresholdout import Thresholdout
 from holdfast.theory.base.safeside import log_add, round_up
 from holdfast.theory.notions.arrows import gdp_to_tv
 from holdfast.theory.notions.composing import GDP, TV, ApproxDP, PureDP
-from holdfast.theory.notions.distances import (
-    gaussian_scale_for_tv,
-    laplace_scale_for_tv,
-    peak_tv,
-    uniform_scale_for_tv,
-)
 from holdfast.theory.transfer.differential_privacy import gdp_at_delta
 from holdfast.theory.transfer.likelihood_cover import peak_density
-from holdfast.theory.typical.composition import Composed, log_geometric_sum
 from holdfast.theory.typical.generalisation import generalisation
 from holdfast.theory.typical.notion import TypicalStability
-from holdfast.theory.typical.sharp_composition import equal_marginal_conditioning
+from holdfast.theory.typical.sharp_composition import log_geometric_sum
 
 if TYPE_CHECKING:
     import altair
-
-__all__ = [
-    "Certificate",
-    "Growth",
-    "Joint",
-    "Neighbours",
-    "NoiseNeeded",
-    "Stability",
-    "least_leakage",
-    "neighbours_of",
-    "noise_needed",
-    "one_batch",
-    "stability_of",
-]
-
 
 # What replacing one row does to all answers so far: total variation, differential privacy, L15.
 #

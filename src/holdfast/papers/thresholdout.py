@@ -28,11 +28,7 @@ from holdfast import require
 from holdfast.data.sample import Sample
 from holdfast.errors import BudgetExhausted, InvalidArgument, InvalidQuestion, Shortfall
 from holdfast.mechanisms.catalogue import MechanismKind, Planned, chosen_options
-from holdfast.mechanisms.exact import (
-    planned_without,
-    unpromised_offer,
-    unpromised_release,
-)
+from holdfast.mechanisms.exact import planned_without
 from holdfast.mechanisms.leakage import declared_left, require_room
 from holdfast.mechanisms.mechanism import (
     CONFIRMED,
@@ -46,11 +42,10 @@ from holdfast.mechanisms.mechanism import (
 )
 from holdfast.mechanisms.noise import Grid, Noise, discrete_laplace, words_of
 from holdfast.mechanisms.terms import Account, PartStages, Terms, number_of_parts
+from holdfast.papers.exact_answers import unpromised_offer, unpromised_release
 from holdfast.statistics.statistic import Statistic, measure
 from holdfast.theory.base.safeside import round_up
 from holdfast.theory.leakage.release import RESOLUTION
-
-__all__ = ["THRESHOLDOUT", "Thresholdout"]
 
 _MEMORY = "thresholdout"
 _DEFAULTS = {"threshold": 0.04, "noise": 0.01, "budget": None}

@@ -28,20 +28,18 @@ from holdfast.papers.theorems.accuracy import (
     AccuracyNoise,
     accuracy_log_failure,
 )
-from holdfast.question.row import GRID_ERROR
-from holdfast.theory.base.safeside import round_up
-from holdfast.theory.leakage.equal_width import (
+from holdfast.papers.theorems.other_accounts import (
     gaussian_leakage_fits,
     gaussian_leakage_half_width,
     laplace_fits,
     laplace_half_width,
 )
+from holdfast.question.row import GRID_ERROR
+from holdfast.theory.base.safeside import round_up
 from holdfast.theory.notions.composing import GDP
 from holdfast.theory.planning import Method, on_account
 from holdfast.theory.transfer.differential_privacy import gdp_at_delta
 from holdfast.wording import plural, upwards
-
-__all__ = ["TYPICAL_GAUSSIAN", "TYPICAL_LAPLACE"]
 
 _TOLERANCE = 0.05
 _LOG_TAU = math.log(1e-6)  # at which the distance of Gaussian answers is told as (eta, tau)

@@ -18,8 +18,6 @@ from holdfast.theory.leakage.claim_levels import claim_log_level
 from holdfast.theory.leakage.gates import declared_gate_prior, gate_gain, gates_log_charge
 from holdfast.wording import percent, plural, sure
 
-__all__ = ["GatePlan", "GateStep", "gate_plan"]
-
 _PROMOTIONS = (0, 3, 10)
 _POWER = 0.8
 _MOST_ROWS = 10**6

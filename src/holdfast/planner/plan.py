@@ -38,18 +38,6 @@ if TYPE_CHECKING:
     from holdfast.planner.gate_power import GatePlan
     from holdfast.planner.question_plan import QuestionPlan
 
-__all__ = [
-    "best_of",
-    "is_check",
-    "option_of",
-    "options_of",
-    "plan",
-    "planned_methods",
-    "recommended_of",
-    "sorted_options",
-]
-
-
 # What is planned, each method's number, and which one is recommended.
 
 

@@ -33,9 +33,6 @@ from holdfast.theory.direct.bounded_mean import outlier_floor_mass
 from holdfast.theory.length.levels import coexistence_log_charge, rounded_half_width
 from holdfast.wording import percent, sure
 
-__all__ = ["Assumed", "Case", "QuestionPlan", "question_plan", "schema_of"]
-
-
 # The table that a text is about, where only some of it is declared, or nothing.
 #
 # Bits depend on how many columns there are, and of which types. What nobody says is assumed, and

@@ -18,8 +18,6 @@ from holdfast.wording import plural, sure
 if TYPE_CHECKING:
     import altair
 
-__all__ = ["Option", "Plan", "PlanRequest", "Solved", "show"]
-
 Solved = Literal["half_width", "questions", "rows"]
 _HEADINGS: dict[Solved, str] = {
     "half_width": "half-width",

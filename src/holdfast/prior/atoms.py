@@ -21,23 +21,6 @@ from holdfast.question.expression import Column, Constant, Expression, Op, Opera
 from holdfast.theory.length.levels import any_order_millibits
 from holdfast.theory.length.words import PRODUCTIONS, option
 
-__all__ = [
-    "COMPARISONS",
-    "MOST_HOLES",
-    "Atom",
-    "Unit",
-    "any_order_of_two",
-    "constant_millibits",
-    "direction",
-    "holes",
-    "pairs_of_values",
-    "read_atom",
-    "said_millibits",
-    "spelled_texts",
-    "units",
-]
-
-
 # What atoms say of their subjects, read from canonical trees.
 #
 # BETWEEN and IN are comparisons in a canonical tree, and dissolve in a larger AND or OR. Here

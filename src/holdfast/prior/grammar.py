@@ -45,11 +45,6 @@ from holdfast.question.expression import (
 from holdfast.theory.length.levels import any_order_millibits, option_millibits
 from holdfast.theory.length.words import CLASS_WEIGHTS, PRODUCTIONS, option, share
 
-__all__ = [
-    "Columns",
-    "Grammar",
-]
-
 _MOST_LEVELS = 40
 _PLAIN = {
     ValueKind.BOOLEAN: Class.FLAG,

@@ -27,20 +27,6 @@ from holdfast.theory.length.words import (
     share,
 )
 
-__all__ = [
-    "Class",
-    "Place",
-    "count_millibits",
-    "exactly",
-    "free_number_millibits",
-    "level_millibits",
-    "moment_millibits",
-    "number_millibits",
-    "pattern_millibits",
-    "spelled_millibits",
-    "text_millibits",
-]
-
 _FAR_EXPONENTS = 700  # more than the exponents that doubles have beside those of the table
 _RARE_CHARACTERS = 29  # printable ASCII that is no letter, no digit and not in the table
 _RECENT = range(2000, 2040)

@@ -22,17 +22,6 @@ from holdfast.question.expression import (
     bottom_up,
 )
 
-__all__ = [
-    "ARITHMETIC",
-    "ELEMENTARY",
-    "Range",
-    "elementary_error",
-    "few_values",
-    "range_of",
-    "shows_column",
-    "unbounded_columns",
-]
-
 
 class Range(NamedTuple):
     """All values lie in [low, high]."""

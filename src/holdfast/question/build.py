@@ -32,27 +32,6 @@ from holdfast.question.expression import (
     text_of,
 )
 
-__all__ = [
-    "FALSE",
-    "TRUE",
-    "arithmetic",
-    "as_number",
-    "case",
-    "clip",
-    "coalesce",
-    "comparison",
-    "conjunction",
-    "constant",
-    "disjunction",
-    "extreme",
-    "function",
-    "is_null",
-    "like",
-    "negate",
-    "negation",
-    "where_equal",
-]
-
 _LONG = 16  # levels of a sum or product
 
 TRUE = Constant(ValueKind.BOOLEAN, True)

@@ -12,10 +12,10 @@ from holdfast.did_you_mean import near_names
 from holdfast.errors import InvalidArgument, InvalidQuestion
 from holdfast.question.bounds import Range
 from holdfast.question.declaring import (
+    FAMILY,
     LISTS,
     SECTIONS,
     Categories,
-    ColumnFacts,
     Scale,
     bounds_pair,
     listed,
@@ -29,10 +29,15 @@ from holdfast.question.declaring import (
 from holdfast.question.expression import Column, ColumnType, ValueKind, string
 from holdfast.wording import plural
 
-__all__ = ["FROM_TRAINING", "Schema", "no_column"]
-
 FROM_TRAINING = " (learnt from training rows)"
 _SHOWN = 5  # values of a column in a listing
+_DECLARED = {
+    "bounds": "Bounds are",
+    "scales": "Scales are",
+    "values": "Values are",
+    "weights": "A weight is",
+    "never_null": "never_null is",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,28 +65,12 @@ class Schema:
     planned: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        self._check_numbers()
-        for name in self.values:
-            if name not in self.types:
-                raise InvalidArgument(f"Values are declared for {no_column(name, self.types)}")
-            require_values_fit(name, self.types[name], self.values[name])
-        for name in self.weights:
-            if name not in self.types:
-                raise InvalidArgument(f"A weight is declared for {no_column(name, self.types)}")
-        for name in self.never_null:
-            if name not in self.types:
-                raise InvalidArgument(f"never_null is declared for {no_column(name, self.types)}")
-        for name in self.learnt:
-            if name not in self.values and name not in self.bounds:
-                raise InvalidArgument(
-                    f"Column {name!r} has learnt values, and has neither values nor bounds."
-                )
-
-    def _check_numbers(self) -> None:
+        for section, what in _DECLARED.items():
+            for name in getattr(self, section):
+                if name not in self.types:
+                    raise InvalidArgument(f"{what} declared for {no_column(name, self.types)}")
         for noun, names in (("Bounds", self.bounds), ("Scales", self.scales)):
             for name in names:
-                if name not in self.types:
-                    raise InvalidArgument(f"{noun} are declared for {no_column(name, self.types)}")
                 if self.types[name].kind is not ValueKind.NUMBER:
                     raise InvalidArgument(
                         f"{noun} are declared for column {name!r}, which is {self.types[name]}; "
@@ -89,13 +78,17 @@ class Schema:
                     )
         for name, bounds in self.bounds.items():
             bounds_pair(bounds, f"The bounds of column {name!r}")
+        for name, values in self.values.items():
+            require_values_fit(name, self.types[name], values)
+        for name in self.learnt:
+            if name not in self.values and name not in self.bounds:
+                raise InvalidArgument(
+                    f"Column {name!r} has learnt values, and has neither values nor bounds."
+                )
 
     def declare(self, source: Schema | Mapping[str, object] | str | Path | None) -> Schema:
         """This schema with more declarations: another one's, a mapping's or a TOML file's."""
-        if isinstance(source, Schema):
-            more = source.declared
-        else:
-            more = read_declarations(source, self.types)
+        more = source if isinstance(source, Schema) else read_declarations(source, self.types)
         # A number of which all values are known is averaged from the least to the greatest.
         ends = {
             name: Range(min(numbers), max(numbers))
@@ -106,20 +99,15 @@ class Schema:
             for numbers in [[each for each in values if isinstance(each, float)]]
             if len(numbers) > 1
         }
-        declared = Schema(
-            self.types,
-            {**ends, **self.bounds, **more.bounds},
-            {**self.values, **more.values},
-            {**self.weights, **more.weights},
-            {**self.scales, **more.scales},
-            (*self.favourites, *more.favourites),
-            tuple(each for each in self.learnt if each not in {*more.values, *more.bounds}),
-            never_null={**self.never_null, **more.never_null},
-            outcomes=self.outcomes,
-            segments=self.segments,
-            planned=self.planned,
+        both: dict[str, Any] = {
+            name: {**getattr(self, name), **getattr(more, name)} for name in SECTIONS
+        }
+        both["bounds"] = {**ends, **both["bounds"]}
+        both["favourites"] = (*self.favourites, *more.favourites)
+        both["learnt"] = tuple(
+            each for each in self.learnt if each not in {*more.values, *more.bounds}
         )
-        return declared.with_family(more.outcomes, more.segments, more.planned)
+        return replace(self, **both).with_family(more.outcomes, more.segments, more.planned)
 
     def with_family(
         self,
@@ -153,20 +141,7 @@ class Schema:
         )
 
     @property
-    def declared(self) -> ColumnFacts:
-        """What was declared of the columns."""
-        values, weights = dict(self.values), dict(self.weights)
-        return ColumnFacts(
-            dict(self.bounds),
-            values,
-            weights,
-            dict(self.scales),
-            dict(self.never_null),
-            **{name: getattr(self, name) for name in LISTS},
-        )
-
-    @property
-    def said(self) -> Schema:
+    def without_learnt(self) -> Schema:
         """What was declared in words: without what was learnt."""
         values = {name: each for name, each in self.values.items() if name not in self.learnt}
         bounds = {name: each for name, each in self.bounds.items() if name not in self.learnt}
@@ -222,30 +197,17 @@ class Schema:
             "never_null": {name: self.never_null[name] for name in sorted(self.never_null)},
             "favourites": sorted(set(self.favourites)),
             "learnt": sorted(self.learnt),
-            **{
-                name: list(texts)
-                for name in ("outcomes", "segments", "planned")
-                if (texts := getattr(self, name))
-            },
+            **{name: list(texts) for name in FAMILY if (texts := getattr(self, name))},
         }
 
     @classmethod
     def from_dict(cls, body: Mapping[str, Any]) -> Schema:
         """The schema that `to_dict` wrote; only the types are needed."""
         types = {name: _type(name, kind) for name, kind in _section(body, "types").items()}
-        more = read_sections(*(_section(body, name) for name in SECTIONS))
+        sections = read_sections({name: _section(body, name) for name in SECTIONS})
         lists: dict[str, Any] = {name: read_list(name, body.get(name, ())) for name in LISTS}
         learnt = tuple(map(str, body.get("learnt", ())))
-        return cls(
-            types,
-            more.bounds,
-            more.values,
-            more.weights,
-            more.scales,
-            learnt=learnt,
-            never_null=more.never_null,
-            **lists,
-        )
+        return cls(types, learnt=learnt, **sections._replace(**lists)._asdict())
 
     def column(self, name: str, *, quoted: bool = False) -> Column:
         """The column of that name; without quotes, capitals do not matter unless they must."""

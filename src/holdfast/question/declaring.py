@@ -54,7 +54,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
@@ -66,26 +66,6 @@ from holdfast import require
 from holdfast.errors import InvalidArgument
 from holdfast.question.bounds import Range
 from holdfast.question.expression import ColumnType, ValueKind, numeral
-
-__all__ = [
-    "LISTS",
-    "SECTIONS",
-    "Categories",
-    "ColumnFacts",
-    "Scale",
-    "bounds_pair",
-    "declared_types",
-    "listed",
-    "read_declarations",
-    "read_list",
-    "read_scale",
-    "read_sections",
-    "require_values_fit",
-    "shortened",
-    "sub_exponential",
-    "sub_gaussian",
-    "value_text",
-]
 
 # How concentrated a value is, where no range is known: the scale of its deviations, declared.
 #
@@ -154,10 +134,6 @@ def _positive(name: str, value: object) -> float:
     return require.between(name, require.positive(name, value), _LEAST, _MOST)
 
 
-# Of a file, and of a ledger's schema.
-SECTIONS = ("bounds", "values", "weights", "scales", "never_null")
-_ENTRY = ("bounds", "values", "weight", "scale", "never_null")  # the same of one column
-LISTS = ("favourites", "outcomes", "segments", "planned")  # about all of the table
 _LONGEST_WEIGHT = 30  # digits; a weight is a judgement
 
 
@@ -167,11 +143,11 @@ Categories: TypeAlias = tuple[str, ...] | tuple[float, ...]  # of one column, so
 class ColumnFacts(NamedTuple):
     """What someone said of a table, by column; lists are about all of it."""
 
-    bounds: dict[str, Range]
-    values: dict[str, Categories]
-    weights: dict[str, Decimal]
-    scales: dict[str, Scale]
-    never_null: dict[str, bool]
+    bounds: Mapping[str, Range]
+    values: Mapping[str, Categories]
+    weights: Mapping[str, Decimal]
+    scales: Mapping[str, Scale]
+    never_null: Mapping[str, bool]
     favourites: tuple[str, ...] = ()
     outcomes: tuple[str, ...] = ()
     segments: tuple[str, ...] = ()
@@ -184,7 +160,7 @@ def read_declarations(
     """What a mapping or a TOML file declares; `columns` are those of the table."""
     match source:
         case None:
-            return ColumnFacts({}, {}, {}, {}, {})
+            return read_sections({})
         case str() | Path():
             return _from_toml(Path(source))
         case Mapping():
@@ -207,15 +183,17 @@ def _from_mapping(source: dict[str, Any], columns: Iterable[str]) -> ColumnFacts
         for name, entry in source.items()
     }
     for name, entry in entries.items():
-        if not entry or not entry.keys() <= set(_ENTRY):
+        if not entry or not entry.keys() <= {of_column for of_column, _ in _READERS.values()}:
             raise InvalidArgument(
                 f"The entry of column {name!r} has {listed(map(str, entry))}; it may have "
                 "'bounds', 'scale', 'values', 'weight' and 'never_null', as in {'bounds': (0, "
                 "100)} or {'values': ['EWR', 'JFK']}."
             )
-    return read_sections(
-        *({name: entry[key] for name, entry in entries.items() if key in entry} for key in _ENTRY)
-    )._replace(**lists)
+    sections = {
+        section: {name: entry[key] for name, entry in entries.items() if key in entry}
+        for section, (key, _) in _READERS.items()
+    }
+    return read_sections(sections)._replace(**lists)
 
 
 def _kind_of(entry: object) -> str:
@@ -253,24 +231,13 @@ def declared_types(
     }
 
 
-def read_sections(
-    bounds: Mapping[str, object],
-    values: Mapping[str, object],
-    weights: Mapping[str, object],
-    scales: Mapping[str, object],
-    never_null: Mapping[str, object],
-) -> ColumnFacts:
-    """The declarations of each kind, by column, checked."""
-    return ColumnFacts(
-        {
-            name: bounds_pair(each, f"The bounds of column {name!r}")
-            for name, each in bounds.items()
-        },
-        {name: _categories(each, name) for name, each in values.items()},
-        {name: _weight(each, name) for name, each in weights.items()},
-        {name: read_scale(each, f"The scale of column {name!r}") for name, each in scales.items()},
-        {name: _is_never_null(each, name) for name, each in never_null.items()},
-    )
+def read_sections(sections: Mapping[str, Mapping[str, object]]) -> ColumnFacts:
+    """The declarations of each section, by column, checked."""
+    facts: dict[str, Any] = {
+        section: {name: read(each, name) for name, each in sections.get(section, {}).items()}
+        for section, (_, read) in _READERS.items()
+    }
+    return ColumnFacts(**facts)
 
 
 def _categories(values: object, name: str) -> Categories:
@@ -341,6 +308,14 @@ def _is_never_null(flag: object, name: str) -> bool:
     )
 
 
+def _column_bounds(bounds: object, name: str) -> Range:
+    return bounds_pair(bounds, f"The bounds of column {name!r}")
+
+
+def _column_scale(scale: object, name: str) -> Scale:
+    return read_scale(scale, f"The scale of column {name!r}")
+
+
 def _weight(weight: object, name: str) -> Decimal:
     """A positive decimal; of a float, the one that is written for it."""
     try:
@@ -354,6 +329,18 @@ def _weight(weight: object, name: str) -> Decimal:
         f"The weight of column {name!r} must be a finite number above 0 of at most "
         f"{_LONGEST_WEIGHT} digits, not {str(weight)[:60]}."
     )
+
+
+# The sections of a file, and of a ledger's schema: what each is called in the entry of one column,
+# and how that is read.
+_READERS: Mapping[str, tuple[str, Callable[[object, str], object]]] = {
+    "bounds": ("bounds", _column_bounds),
+    "values": ("values", _categories),
+    "weights": ("weight", _weight),
+    "scales": ("scale", _column_scale),
+    "never_null": ("never_null", _is_never_null),
+}
+SECTIONS = tuple(_READERS)
 
 
 def read_list(name: str, texts: object) -> tuple[str, ...]:
@@ -373,6 +360,8 @@ _LISTED = {
     "segments": "columns, conditions or numbers with cuts",
     "planned": "questions",
 }
+LISTS = tuple(_LISTED)
+FAMILY = LISTS[1:]  # from which questions are made
 
 
 def bounds_pair(bounds: object, label: str = "bounds") -> Range:
@@ -415,8 +404,8 @@ def _from_toml(path: Path) -> ColumnFacts:
             "lines such as delay = [-60, 180] are."
         ) from None
     sections = {*SECTIONS, *LISTS} & content.keys()
-    tables = [content.get(name, {}) for name in SECTIONS]
-    if not sections or not all(isinstance(table, dict) for table in tables):
+    tables = {name: content.get(name, {}) for name in SECTIONS}
+    if not sections or not all(isinstance(table, dict) for table in tables.values()):
         raise InvalidArgument(
             f"The schema file {str(path)!r} begins with {_first(content)} and has no table "
             "[bounds] with lines like x = [0, 1], nor [values] with lines like arm = ['a', 'b']; "
@@ -424,15 +413,15 @@ def _from_toml(path: Path) -> ColumnFacts:
             "favourites, outcomes, segments and planned questions."
         )
     lists: dict[str, Any] = {name: read_list(name, content.get(name, [])) for name in LISTS}
-    bounds, values, weights, scales, never_null = tables
-    bounds = {name: _doubles(each) for name, each in bounds.items()}
-    values = {name: _doubles(each) for name, each in values.items()}
-    scales = {name: _doubles(each) for name, each in scales.items()}
-    return read_sections(bounds, values, weights, scales, never_null)._replace(**lists)
+    numbers = {
+        section: {name: _doubles(each) for name, each in table.items()}
+        for section, table in tables.items()
+    }
+    return read_sections(numbers)._replace(**lists)
 
 
 def _doubles(numbers: object) -> object:
-    """Ends of a range, or a scale, in a file: they are doubles everywhere else."""
+    """Numbers of a list or a table in a file: they are doubles everywhere else."""
     match numbers:
         case list():
             return [float(each) if isinstance(each, Decimal) else each for each in numbers]

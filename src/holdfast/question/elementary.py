@@ -18,8 +18,6 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Protocol, Self, TypeAlias, TypeVar
 
-__all__ = ["MOST_EXPONENT", "PRECISION", "Number", "exp", "exp_of", "ln", "ln_of"]
-
 
 class Number(Protocol):
     """What is computed with: a float, or the code of one."""

@@ -35,25 +35,6 @@ from typing import Any, TypeAlias, TypeVar
 
 from holdfast.errors import InvalidQuestion
 
-__all__ = [
-    "MAX_SIZE",
-    "Column",
-    "ColumnType",
-    "Constant",
-    "Expression",
-    "Op",
-    "Operation",
-    "ValueKind",
-    "bottom_up",
-    "column_names",
-    "expression_shape",
-    "identifier",
-    "numeral",
-    "string",
-    "subtrees",
-    "text_of",
-]
-
 _T = TypeVar("_T")
 
 MAX_SIZE = 10_000  # nodes; BETWEEN, IN and NULLIF repeat an operand, so short text can be large
@@ -258,10 +239,13 @@ def bottom_up(find: Callable[[Any], _T]) -> Callable[[Expression], _T]:
     def remembered(expression: Expression) -> _T:
         if not isinstance(expression, Operation):
             return find(expression)
-        known = expression.known
-        if find not in known and expression.height <= _SHALLOW:
+        known: dict[Callable[..., _T], _T] = expression.known
+        if find in known:
+            return known[find]
+        if expression.height <= _SHALLOW:
             known[find] = find(expression)
-        pending = [] if find in known else [expression]
+            return known[find]
+        pending = [expression]
         while pending:
             node = pending[-1]
             unknown = [
@@ -272,8 +256,7 @@ def bottom_up(find: Callable[[Any], _T]) -> Callable[[Expression], _T]:
             else:
                 node.known[find] = find(node)
                 pending.pop()
-        result: _T = known[find]
-        return result
+        return known[find]
 
     return remembered
 

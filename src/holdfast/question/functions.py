@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-__all__ = ["RowFunction", "are_alike", "bind_function", "require_own", "row_function"]
-
 
 @dataclass(frozen=True, slots=True)
 class RowFunction:

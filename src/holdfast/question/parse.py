@@ -42,17 +42,6 @@ from holdfast.question.safe_text import (
     text_shape,
 )
 
-__all__ = [
-    "MAX_PATTERN",
-    "CallText",
-    "column_value",
-    "parse_row",
-    "read_call",
-    "reads_alike",
-    "require_likely",
-]
-
-
 MAX_PATTERN = 200  # characters of a LIKE pattern
 _MOST_LISTED = 8  # values of a column, in a sentence
 
@@ -147,7 +136,7 @@ def _require_likely_value(schema: Schema, op: Op, name: str, value: str) -> None
             f"pl.col({name!r}).str.to_datetime(), or open a CSV file with date_format='%d.%m.%Y', "
             "as its dates are written (--date-format)."
         )
-    values = schema.said.values.get(name, (value,))
+    values = schema.without_learnt.values.get(name, (value,))
     if op in (Op.EQUAL, Op.UNEQUAL) and value not in values:
         raise InvalidQuestion(
             f"{shortened(value)} is not among the declared values of {name}, "

@@ -31,8 +31,6 @@ from holdfast.question.parse import MAX_PATTERN, column_value
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["from_polars"]
-
 _Node: TypeAlias = Any  # a piece of Polars' JSON
 
 

@@ -28,6 +28,7 @@ from holdfast.question import build
 from holdfast.question.bounds import Range, elementary_error, range_of, unbounded_columns
 from holdfast.question.expression import (
     Column,
+    ColumnType,
     Constant,
     Expression,
     Op,
@@ -40,20 +41,6 @@ from holdfast.question.expression import (
     subtrees,
     text_of,
 )
-
-__all__ = [
-    "GRID",
-    "GRID_ERROR",
-    "BatchFunction",
-    "Lattice",
-    "RowValue",
-    "check_width",
-    "condition_row",
-    "is_decided_by_values",
-    "known",
-    "may_be_missing",
-    "row_value",
-]
 
 # Where the value of a row expression is known: missing values are left out of every statistic.
 #
@@ -93,12 +80,40 @@ def _may_fail(node: Operation) -> bool:
 
 
 @bottom_up
-def known(expression: Expression) -> Expression:
+def may_be_undefined(expression: Expression) -> bool:
+    """Whether infinities may leave a row without a value that is not missing: inf - inf, 0 * inf.
+
+    Such a row is not left out: neither a condition nor its opposite holds in it.
+    """
+    if not isinstance(expression, Operation):
+        return False
+    if expression.op in _ARITHMETIC:
+        infinite = [_may_be_infinite(each) for each in expression.args]
+        zero = any(range_of(each).low <= 0 <= range_of(each).high for each in expression.args)
+        if all(infinite) or (any(infinite) and zero and expression.op is Op.MULTIPLY):
+            return True
+    return any(map(may_be_undefined, expression.args))
+
+
+@bottom_up
+def _may_be_infinite(expression: Expression) -> bool:
+    if isinstance(expression, Column):
+        return expression.type is ColumnType.FLOAT
+    if not isinstance(expression, Operation) or range_of(expression).finite:
+        return False
+    return any(map(_may_be_infinite, expression.args))
+
+
+_ARITHMETIC = (Op.ADD, Op.SUBTRACT, Op.MULTIPLY, Op.DIVIDE)
+
+
+@bottom_up
+def has_value(expression: Expression) -> Expression:
     """The condition that a row has a value; TRUE where every row has one."""
     if not may_be_missing(expression):
         return build.TRUE
     if isinstance(expression, Operation) and not _may_fail(expression):
-        parts = [known(each) for each in expression.args]
+        parts = [has_value(each) for each in expression.args]
         if expression.op in _LOGIC:
             if len(set(parts)) == 1:
                 return parts[0]  # all are known in the same rows
@@ -114,7 +129,7 @@ def is_decided_by_values(condition: Expression) -> bool:
     """
     return not any(
         isinstance(each, Operation) and each.op is Op.IS_NULL and _is_logic(each.args[0])
-        for each in subtrees(known(condition))
+        for each in subtrees(has_value(condition))
     )
 
 
@@ -236,7 +251,7 @@ class RowValue:
     def __post_init__(self) -> None:
         source = self.source
         if isinstance(source, Expression):
-            all_known, columns = known(source), column_names(source)
+            all_known, columns = has_value(source), column_names(source)
         else:
             all_known, columns = build.TRUE, source.columns
         object.__setattr__(self, "known", all_known)

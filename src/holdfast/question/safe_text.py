@@ -22,23 +22,6 @@ if TYPE_CHECKING:
     from sqlglot.dialects.dialect import Dialect
     from sqlglot.tokenizer_core import Token, TokenType
 
-__all__ = [
-    "MAX_DEPTH",
-    "MAX_LENGTH",
-    "MAX_NESTING",
-    "MAX_PREFIXES",
-    "MAX_SHORT",
-    "MAX_TOKENS",
-    "OPERATOR_CHAINS",
-    "Shape",
-    "SqlTree",
-    "TextToken",
-    "not_here",
-    "read_sql",
-    "read_words",
-    "text_shape",
-]
-
 MAX_LENGTH = 200_000  # characters
 MAX_TOKENS = 40_000  # declared bounds are written out: each column becomes six of them
 MAX_NESTING = 20  # parentheses and CASEs inside each other: the SQL reader is recursive

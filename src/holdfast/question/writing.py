@@ -37,8 +37,6 @@ from holdfast.question.expression import (
     subtrees,
 )
 
-__all__ = ["Language", "Writer", "WrittenRows", "may_be_nan", "write_rows"]
-
 _T = TypeVar("_T")
 
 _LEVELS = 24  # of a tree, or branches of a CASE: planning what is deeper takes engines too long

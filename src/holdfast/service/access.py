@@ -43,23 +43,6 @@ from holdfast.service.tokens import FREE, CountedCall, Price, Token, TokenRole
 from holdfast.statistics.bind import TABLES
 from holdfast.wording import plural
 
-__all__ = [
-    "PLAIN_DEPENDENCIES",
-    "AsAnyone",
-    "AsCustodian",
-    "Asker",
-    "CallKey",
-    "Caller",
-    "Dataset",
-    "Serving",
-    "Veil",
-    "client_of",
-    "is_secure",
-    "service_of",
-    "veil_for",
-]
-
-
 # Somebody who asks a data set: under their own name and keys, inside the cap of their token.
 
 
@@ -99,7 +82,7 @@ class Caller:
         if key is None:
             return await work()
         tokens, call = self.service.tokens, self._call(sent, self.own(key))
-        stored = await run_in(TOKENS, lambda: tokens.kept(call))
+        stored = await run_in(TOKENS, lambda: tokens.stored_reply(call))
         if stored is None:
             text = json.dumps(await work())
             stored = await run_in(TOKENS, lambda: tokens.keep(call, text))
@@ -160,8 +143,8 @@ class Caller:
     ) -> _R:
         await self.require_asking()
 
-        async def known() -> _R | None:
-            return await self.served.known(put)
+        async def free_reply() -> _R | None:
+            return await self.served.free_reply(put)
 
         def within(price: Price, holdout: Holdout) -> _R:
             """Ask, unless others have made it dearer since it was priced."""
@@ -184,7 +167,7 @@ class Caller:
             except (InvalidArgument, InvalidQuestion, Refused) as error:
                 unpriced = error  # it may have been told before, all the same
             if price == FREE:
-                reply = await known()
+                reply = await free_reply()
                 if reply is not None:
                     return reply
                 if unpriced is not None:
@@ -194,7 +177,7 @@ class Caller:
                 lambda: self._call(body, key),
                 price,
                 work,
-                known,
+                free_reply,
                 lambda reply, reserved: settled_price(reply, key, reserved),
             )
 
@@ -242,7 +225,7 @@ class Caller:
         if charged == "over":
             reply = await stored_reply()
             if reply is None:
-                spent = tokens.taken(token, call.dataset)
+                spent = tokens.spent_on(token, call.dataset)
                 if token.questions is not None:  # which counts all data sets
                     spent = spent._replace(questions=tokens.spent(token))
                 raise _over_the_cap(token, spent, price, pool)
@@ -256,7 +239,7 @@ class Caller:
         except Withdrawn:
             TOKENS.submit(withdraw)  # nobody waits here for that, either
             raise
-        reserved = price if charged == "now" else tokens.counted(token, call)
+        reserved = price if charged == "now" else tokens.counted_price(token, call)
         took = settled(reply, reserved)
         await run_in(TOKENS, lambda: tokens.settle(token, call, took))
         return reply
@@ -274,9 +257,10 @@ def _over_the_cap(token: Token, spent: Price, price: Price, pool: Pool | None) -
         wanted, remaining = price.questions, (token.questions or 0) - spent.questions
         cap = f"the {token.questions or 0:,} of this token"
     else:
-        used = pool.taken(spent)
-        wanted, remaining = pool.taken(spent.with_(price)) - used, max(0, pool.held - used)
-        cap = f"the {pool.held:,} that are this token's share of {pool.questions:,}"
+        used = pool.questions_taken(spent)
+        wanted = pool.questions_taken(spent.with_(price)) - used
+        remaining = max(0, pool.most_questions - used)
+        cap = f"the {pool.most_questions:,} that are this token's share of {pool.questions:,}"
     return BudgetExhausted(
         f"requested {plural(wanted, 'question')}; remaining {remaining:,} of {cap}; missing "
         f"{wanted - remaining:,}. Repeating an earlier question is free; ask the custodian for "
@@ -336,7 +320,7 @@ async def _serving(request: Request) -> Service:
 Serving = Annotated[Service, Depends(_serving)]
 
 
-def _known(request: Request, credentials: HTTPAuthorizationCredentials | None) -> Token:
+def _token_of(request: Request, credentials: HTTPAuthorizationCredentials | None) -> Token:
     """Whose token is shown, which is looked up once a request."""
     token: Token | None = getattr(request.state, "token", None)
     if token is None:
@@ -358,21 +342,21 @@ def _require_role(token: Token, *roles: TokenRole) -> None:
 
 
 async def _anyone(request: Request, shown: _Shown) -> Token:
-    return _known(request, shown)
+    return _token_of(request, shown)
 
 
 async def _custodian(request: Request, shown: _Shown) -> Token:
-    token = _known(request, shown)
+    token = _token_of(request, shown)
     _require_role(token, "custodian")
     return token
 
 
 async def _dataset(request: Request, dataset: _Name, shown: _Shown) -> Served:
-    return service_of(request).served(dataset, _known(request, shown))
+    return service_of(request).served(dataset, _token_of(request, shown))
 
 
 async def _caller(request: Request, dataset: _Name, shown: _Shown) -> Caller:
-    service, token = service_of(request), _known(request, shown)
+    service, token = service_of(request), _token_of(request, shown)
     _require_role(token, *_ASKING)
     return Caller(service, token, service.served(dataset, token))
 
@@ -384,7 +368,7 @@ def _token(request: Request) -> Token:
     credentials = (
         HTTPAuthorizationCredentials(scheme=scheme, credentials=text) if is_bearer else None
     )
-    return _known(request, credentials)
+    return _token_of(request, credentials)
 
 
 def _plain_custodian(request: Request) -> Token:

@@ -55,13 +55,6 @@ from holdfast.service.tokens import Token
 from holdfast.service.wire import told
 from holdfast.service.workbench import bench_pages
 
-__all__ = [
-    "app_of",
-    "ask_one_of_each",
-    "operations",
-    "ready_question",
-]
-
 # What those who run the service look at: is it up, is it ready, what did it do.
 
 

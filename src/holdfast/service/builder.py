@@ -21,8 +21,6 @@ from holdfast.statistics.averages import MEANS
 from holdfast.statistics.bind import TABLES
 from holdfast.statistics.registry import STATISTICS
 
-__all__ = ["Builder", "Completion", "Draft", "Predicate", "PublicColumn"]
-
 _SlotKind: TypeAlias = Literal[
     "number",
     "value",

@@ -41,19 +41,6 @@ from holdfast.statistics.bind import TABLES, Question, bind, question_of
 from holdfast.statistics.entry import By, Call, Table, TableCall
 from holdfast.statistics.mean import KnownVariance
 
-__all__ = [
-    "Promised",
-    "ServedBoard",
-    "ServedHoldout",
-    "answer_from",
-    "carried_answer",
-    "carried_budget",
-    "carried_recorded",
-    "connect",
-    "recorded_from",
-]
-
-
 # The leaderboard of a data set that is served elsewhere: standings, submissions, and the end.
 
 

@@ -51,24 +51,6 @@ from holdfast.service.tokens import ROLES, TokenRole, expiry_of
 from holdfast.service.uploads import Upload
 from holdfast.service.wire import certificate_file, csv_of, dataset_told, ledger_told
 
-__all__ = [
-    "SCRIPT_POLICY",
-    "Signed",
-    "board_pages",
-    "can_draw",
-    "dashboard",
-    "gate_pages",
-    "planning",
-    "problem_page",
-    "rendered",
-    "svg_reply",
-    "typed_count",
-    "typed_number",
-    "typed_role",
-    "typed_share",
-]
-
-
 # Pictures on the pages: drawn here as SVG, so that they need neither scripts nor other sites.
 #
 # They need the extra `charts`; where it is missing, the pages say the same in their tables.

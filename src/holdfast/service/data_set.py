@@ -47,23 +47,6 @@ from holdfast.service.tokens import Token, TokenStore
 from holdfast.statistics.bind import Question, question_of
 from holdfast.statistics.entry import Better, TableCall
 
-__all__ = [
-    "BODIES",
-    "FAULTS_OF_CALLS",
-    "PICTURES",
-    "REPORTS",
-    "TOKENS",
-    "Asking",
-    "AskingVerb",
-    "DatasetKind",
-    "Reply",
-    "Served",
-    "Service",
-    "Withdrawn",
-    "dataset_kind",
-    "run_in",
-]
-
 _T = TypeVar("_T")
 
 # Pools of threads, one for each purpose. Who holds a thread of one purpose never waits for a thread
@@ -256,7 +239,7 @@ class Served:
                 self._waiting.remove(call)
             raise Withdrawn from None
 
-    async def known(self, use: Callable[[Holdout], _T]) -> _T | None:
+    async def free_reply(self, use: Callable[[Holdout], _T]) -> _T | None:
         """What takes no look at the rows; None if it takes one."""
 
         def told(holdout: Holdout) -> _T | None:
@@ -493,7 +476,7 @@ class Service:
         cls, path: Path, settings: Settings | None = None, counts: Path | None = None
     ) -> Service:
         """The service of a folder; its workers count in the folder `counts`."""
-        folder = Folder.made(path)
+        folder = Folder.create(path)
         used = settings or folder.settings()
         store = TokenStore(folder.tokens, folder.secret)
         return cls(folder, used, store, folder.signing_key(used), Metrics(counts))

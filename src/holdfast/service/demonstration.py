@@ -24,8 +24,6 @@ from holdfast.service.folder import Folder
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["demonstrated"]
-
 _RANGES: dict[str, Any] = {"arr_delay": (-60, 180), "dep_delay": (-60, 180), "distance": (0, 5_000)}
 _CATEGORIES = ("origin", "carrier", "dest")
 _COLUMNS = ("flight_id", *_RANGES, *_CATEGORIES, "month", "hour")
@@ -44,7 +42,7 @@ def demonstrated() -> Iterator[Folder]:
     with tempfile.TemporaryDirectory(prefix="holdfast-demo-") as temporary:
         os.environ[STATE] = ""
         try:
-            folder = Folder.made(Path(temporary))
+            folder = Folder.create(Path(temporary))
             _publish(folder)
             yield folder
         finally:

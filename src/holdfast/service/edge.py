@@ -24,9 +24,6 @@ from holdfast.service.logs import log_failure
 from holdfast.service.problems import Problem, Rejected, problem_reply, rejection
 from holdfast.service.sessions import SignedOut, session_of
 
-__all__ = ["CONTENT_POLICY", "Edge", "PromptConnection"]
-
-
 _log = logging.getLogger("holdfast.service")
 _access = logging.getLogger("holdfast.access")
 

@@ -29,8 +29,6 @@ from holdfast.service.logs import LOG_FORMATS, LOG_LEVELS, LogFormat, LogLevel
 if TYPE_CHECKING:
     from holdfast.certificate.signing import SigningKey
 
-__all__ = ["NAME_RULE", "Folder", "Settings", "require_name"]
-
 NAME_RULE = (
     "1 to 100 letters, digits, dots, dashes and underscores, beginning with a letter or digit"
 )
@@ -96,7 +94,7 @@ class Folder:
     elsewhere: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     @classmethod
-    def made(cls, path: Path) -> Folder:
+    def create(cls, path: Path) -> Folder:
         """The folder, made if it is not there: with a secret of its own, and settings to edit."""
         folder = cls(Path(os.path.abspath(path)))
         try:
@@ -124,7 +122,7 @@ class Folder:
         """What signs the certificates of the service, with the names that the settings say."""
         from holdfast.certificate.signing import SigningKey
 
-        key = SigningKey.made(self.path / "service.key")
+        key = SigningKey.create(self.path / "service.key")
         return replace(key, person=settings.person, organisation=settings.organisation)
 
     @property

@@ -15,17 +15,6 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any, Literal, TypeAlias, get_args
 
-__all__ = [
-    "LOG_FORMATS",
-    "LOG_LEVELS",
-    "JsonLines",
-    "LogFormat",
-    "LogLevel",
-    "TextLines",
-    "log_failure",
-    "start_logging",
-]
-
 LogLevel: TypeAlias = Literal["debug", "info", "warning", "error"]
 LogFormat: TypeAlias = Literal["text", "json"]
 LOG_LEVELS: tuple[LogLevel, ...] = get_args(LogLevel)

@@ -19,8 +19,6 @@ from pathlib import Path
 
 from holdfast.holdout.budget import Budget
 
-__all__ = ["Metrics"]
-
 _SLOT, _SLOTS = 256, 4_096  # bytes of one series, and how many a worker may have
 _NUMBER = struct.Struct("<d")
 _HELP = {

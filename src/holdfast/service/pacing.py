@@ -11,8 +11,6 @@ import math
 from collections import OrderedDict
 from collections.abc import Callable
 
-__all__ = ["Attempts", "OnTheStep", "step_after"]
-
 
 def step_after(elapsed: float, step: float) -> float:
     """The first of step, 2 step, 4 step, ... that is not before `elapsed`."""

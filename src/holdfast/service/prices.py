@@ -23,8 +23,6 @@ from holdfast.theory.base.safeside import round_up
 from holdfast.theory.leakage.nats import LeakageAccount
 from holdfast.wording import plural
 
-__all__ = ["CostNotAccepted", "Pool", "price_of", "require_accepted", "settled_price"]
-
 # Claims that were decided took no look of those that were declared.
 _DECIDED = ("confirmed", "not confirmed", "shown", "not shown")
 
@@ -46,20 +44,20 @@ class Pool:
     share: float
 
     @property
-    def held(self) -> int:
+    def most_questions(self) -> int:
         """How many questions the share is, rounded down."""
         return int(self.share * self.questions)
 
     def covers(self, price: Price) -> bool:
         """Whether somebody who paid such a price took no more than the share."""
-        return self.share >= 1.0 or self.taken(price) <= self.held
+        return self.share >= 1.0 or self.questions_taken(price) <= self.most_questions
 
     @property
     def questions(self) -> int:
         """How many questions there were at the beginning."""
         return self._left(FREE)
 
-    def taken(self, price: Price) -> int:
+    def questions_taken(self, price: Price) -> int:
         """How many of them somebody took who paid such a price, had nobody else asked anything.
 
         Nats are worth most where none were spent, so among others it was never more.

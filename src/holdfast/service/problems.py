@@ -18,20 +18,6 @@ from starlette.responses import Response
 from holdfast import errors
 from holdfast.errors import HoldfastError, Refused, Shortfall
 
-__all__ = [
-    "JsonReply",
-    "Problem",
-    "ProblemReply",
-    "Rejected",
-    "error_of",
-    "known_problems",
-    "problem_of",
-    "problem_reply",
-    "problems",
-    "rejection",
-]
-
-
 _TYPE = "urn:holdfast:problem:"
 # Every text is a sentence of fact, and sentences of what to do next.
 _BETWEEN_SENTENCES = re.compile(r"(?<=[.?!]) (?=[A-Z])")

@@ -12,9 +12,6 @@ from starlette.responses import HTMLResponse, Response
 from holdfast.service.dashboard import rendered
 from holdfast.service.problems import known_problems
 
-__all__ = ["Field", "RestOperation", "operations_of", "reference"]
-
-
 # What REST offers, as plain values: every operation with who may call it, and its fields.
 
 

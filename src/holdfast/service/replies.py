@@ -18,40 +18,6 @@ from holdfast.mechanisms.terms import Terms
 from holdfast.planner.table import Option
 from holdfast.service.tokens import Token
 
-__all__ = [
-    "AnswerFields",
-    "AnswerReply",
-    "AnyReply",
-    "AuditFinding",
-    "AuditReply",
-    "BatchReply",
-    "BoardReply",
-    "BudgetReply",
-    "ClosedReply",
-    "ColumnReply",
-    "ColumnsReply",
-    "CostReply",
-    "DatasetColumn",
-    "DatasetReply",
-    "DatasetsReply",
-    "DistributionReply",
-    "GrantedReply",
-    "GroupAnswer",
-    "KeyReply",
-    "LedgerReply",
-    "LineReply",
-    "ListedDataset",
-    "MeReply",
-    "PlanReply",
-    "StandingReply",
-    "StatusReply",
-    "TableReply",
-    "ThresholdShare",
-    "TokenReply",
-    "TokensReply",
-    "file_reply",
-]
-
 
 def _record(
     name: str,

@@ -24,8 +24,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from holdfast.service.access import PLAIN_DEPENDENCIES
 
-__all__ = ["DirectRoutes", "PlainRoute"]
-
 _Handler: TypeAlias = Callable[[Request], Coroutine[Any, Any, Response]]
 _Reader: TypeAlias = Callable[[Request], Any]
 _Refusal: TypeAlias = Callable[[Request, Any], Response | Awaitable[Response]]

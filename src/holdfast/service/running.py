@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     from holdfast.service.data_set import Service
 
-__all__ = ["CONNECTIONS", "address_of", "first_token", "run", "with_a_port", "worker"]
-
 _WORKER = "HOLDFAST_WORKER"  # what a worker's process is told: the folder and the settings
 _FIRST = "custodian"
 CONNECTIONS = "holdfast.service.edge:PromptConnection"

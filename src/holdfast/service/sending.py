@@ -14,8 +14,6 @@ from urllib.parse import urlencode, urlsplit
 from holdfast.errors import InvalidArgument, LedgerBusy, NotAllowed, ServiceUnavailable
 from holdfast.service.problems import error_of
 
-__all__ = ["Sender"]
-
 _AGAIN = (429, 502, 503, 504)
 _LONGEST_WAIT = 10.0
 

@@ -24,15 +24,6 @@ from holdfast.service.data_set import Service
 from holdfast.service.problems import rejection
 from holdfast.service.tokens import Token
 
-__all__ = [
-    "PageSession",
-    "SignedOut",
-    "end_session",
-    "require_own_form",
-    "session_of",
-    "start_session",
-]
-
 _COOKIE = "holdfast_session"
 _LASTS = 12 * 3600  # seconds
 _SEAL, _MARK = "holdfast session/2", "holdfast form/1"

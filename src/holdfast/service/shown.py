@@ -23,22 +23,6 @@ from holdfast.statistics.bind import short_name
 from holdfast.theory.base.intervals import Interval
 from holdfast.wording import among_rows, percent, plural, status_text
 
-__all__ = [
-    "SHOWN",
-    "LedgerSearch",
-    "board_shown",
-    "comparison_shown",
-    "decision_of",
-    "fold_tables",
-    "gate_shown",
-    "groups_drawn",
-    "line_of",
-    "lines_shown",
-    "overview_shown",
-    "picture_of",
-    "threshold_shown",
-]
-
 _WIDE = 120  # of a bar, in its own unit
 _DRAWN = 320  # the width of a picture, in its own unit
 _EDGE = 14  # on both sides of a picture, for the texts of its first and last tick

@@ -29,20 +29,6 @@ from holdfast.errors import InvalidArgument
 from holdfast.ledger.chain import keyed
 from holdfast.ledger.sqlite import plainly
 
-__all__ = [
-    "FREE",
-    "ROLES",
-    "Charged",
-    "CountedCall",
-    "Granted",
-    "Price",
-    "Token",
-    "TokenRole",
-    "TokenStore",
-    "expiry_of",
-    "said_digest",
-]
-
 TokenRole: TypeAlias = Literal["custodian", "analyst", "viewer"]
 ROLES: tuple[TokenRole, ...] = get_args(TokenRole)
 # Whether a call was counted now or before; or not, since that would be over the cap.
@@ -278,7 +264,7 @@ class TokenStore:
 
     def revoke(self, which: str) -> Token:
         """Revoke a token by its name or ID, for good."""
-        with self._written():
+        with self._transaction():
             token = self._named(which)
             if token.revoked is None:
                 self._revoke(token.id)
@@ -290,7 +276,7 @@ class TokenStore:
         The old secret is taken until the time `overlap`, or no more; its sessions end.
         """
         secret = _secret_text(secrets.token_bytes(32))
-        with self._written() as connection:
+        with self._transaction() as connection:
             token = self._named(which)
             if self._unless_over(token) is None:
                 raise InvalidArgument(
@@ -310,13 +296,13 @@ class TokenStore:
 
     def start_session(self, session: str, token: Token, until: int) -> None:
         """Keep a session of the pages until it ends; those that are over are forgotten."""
-        with self._written() as connection:
+        with self._transaction() as connection:
             connection.execute("DELETE FROM sessions WHERE until <= ?", (int(time.time()),))
             connection.execute("INSERT INTO sessions VALUES (?, ?, ?)", (session, token.id, until))
 
     def end_session(self, session: str) -> None:
         """Forget a session: its cookie is worth nothing, wherever there is a copy."""
-        with self._written() as connection:
+        with self._transaction() as connection:
             connection.execute("DELETE FROM sessions WHERE id = ?", (session,))
 
     def session_token(self, session: str) -> Token | None:
@@ -344,7 +330,7 @@ class TokenStore:
 
         `in_share` says whether all that it took of a data set would be within its share.
         """
-        with self._written() as connection:
+        with self._transaction() as connection:
             if connection.execute(
                 "SELECT 1 FROM calls WHERE token = ? AND key IN (?, ?)",
                 (token.id, call.asked, call.told),
@@ -366,7 +352,7 @@ class TokenStore:
 
     def settle(self, token: Token, call: CountedCall, price: Price) -> None:
         """Say what a call took; nothing answered anew: it is not counted."""
-        with self._written() as connection:
+        with self._transaction() as connection:
             connection.execute(
                 "DELETE FROM calls WHERE token = ? AND key = ?", (token.id, call.asked)
             )
@@ -378,13 +364,13 @@ class TokenStore:
 
     def keep(self, call: CountedCall, reply: str) -> str:
         """What a call is told from now on; that of whoever was first."""
-        with self._written() as connection:
+        with self._transaction() as connection:
             connection.execute(
                 "INSERT OR IGNORE INTO replies VALUES (?, ?, ?)", (call.told, call.asked, reply)
             )
-        return self.kept(call) or reply
+        return self.stored_reply(call) or reply
 
-    def kept(self, call: CountedCall) -> str | None:
+    def stored_reply(self, call: CountedCall) -> str | None:
         """What a call was told; refused if another one was told something under its key."""
         with self._guard, plainly(self._path):
             row = self._connection.execute(
@@ -406,7 +392,7 @@ class TokenStore:
             row = self._connection.execute(_SPENT, (token.id,)).fetchone()
         return int(row[0])
 
-    def counted(self, token: Token, call: CountedCall) -> Price:
+    def counted_price(self, token: Token, call: CountedCall) -> Price:
         """What a call is counted at, by what it asks for or by its key."""
         with self._guard, plainly(self._path):
             row = self._connection.execute(
@@ -415,13 +401,13 @@ class TokenStore:
             ).fetchone()
         return FREE if row is None else Price(*row)
 
-    def taken(self, token: Token, dataset: str) -> Price:
+    def spent_on(self, token: Token, dataset: str) -> Price:
         """What a token took of a data set, with what is reserved."""
         with self._guard, plainly(self._path):
             return Price(*self._connection.execute(_TAKEN, (token.id, dataset)).fetchone())
 
     @contextmanager
-    def _written(self) -> Iterator[sqlite3.Connection]:
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
         """What is done inside is done as one."""
         with self._guard, plainly(self._path):
             connection = self._connection

@@ -18,8 +18,6 @@ from typing import Any, TypeVar
 from holdfast.errors import InvalidArgument
 from holdfast.wording import plural
 
-__all__ = ["Upload"]
-
 _T = TypeVar("_T")
 _FORMATS = (".csv", ".parquet", ".jsonl")
 _MAGIC, _LONGEST_FOOTER, _DEEPEST = b"PAR1", 1 << 20, 32

@@ -41,28 +41,6 @@ from holdfast.service.data_set import BODIES, REPORTS, Asking, AskingVerb, Reply
 from holdfast.service.tokens import Token
 from holdfast.statistics.entry import Better, Bounds, By
 
-__all__ = [
-    "AskBody",
-    "BatchBody",
-    "BatchQuestions",
-    "CheckBody",
-    "ColumnBody",
-    "CostBody",
-    "GateBody",
-    "TokenBody",
-    "VerbBody",
-    "certificate_file",
-    "column_told",
-    "csv_of",
-    "dataset_told",
-    "described_body",
-    "keyed_values",
-    "ledger_told",
-    "long_body",
-    "told",
-    "wire_type",
-]
-
 _MOST_TOGETHER = 200
 _LONGEST = 10_000
 _Text: TypeAlias = Annotated[str, Field(max_length=_LONGEST)]

@@ -50,8 +50,6 @@ from holdfast.service.wire import csv_of, dataset_told
 from holdfast.statistics.averages import MEANS
 from holdfast.wording import status_text
 
-__all__ = ["bench_pages"]
-
 bench_pages = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 _Text = Annotated[str, Form(max_length=10_000)]
 _FIELDS = ("question", "verb", "number", "half_width", "why", "key")

@@ -24,16 +24,6 @@ from holdfast.sklearn.matrix import CONTENT, labelled_rows
 from holdfast.sklearn.reusable import ReusableHoldout
 from holdfast.sklearn.scoring import Scoring
 
-__all__ = [
-    "CROSS_VALIDATED",
-    "HoldoutObjective",
-    "ParameterPlaces",
-    "Tried",
-    "drawn",
-    "parameter_places",
-    "tells_winner",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class ParameterPlaces:
@@ -139,7 +129,7 @@ def _quantiles(name: str, distribution: Any, points: int) -> Sequence[Any]:
     return [int(each) if whole else float(each) for each in np.unique(quantiles)]
 
 
-def drawn(size: int, n_iter: int | None, random_state: Any) -> list[int]:
+def configuration_numbers(size: int, n_iter: int | None, random_state: Any) -> list[int]:
     """Which of `size` configurations are tried, by their numbers: all, or some at random."""
     from sklearn.utils.random import (  # type: ignore[import-untyped]
         sample_without_replacement,

@@ -15,8 +15,6 @@ from holdfast.statistics.metrics import cap_of_errors
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["ErrorCaps", "error_caps"]
-
 _DIGITS = 3  # that the baseline is rounded to: it is part of every question
 _PREFIT = "prefit"
 

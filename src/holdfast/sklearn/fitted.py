@@ -22,15 +22,6 @@ from holdfast.question.functions import are_alike
 from holdfast.sklearn.matrix import LabelledRows, labelled_rows
 from holdfast.sklearn.scoring import Scoring
 
-__all__ = [
-    "CrossValidation",
-    "Fitted",
-    "fitted",
-    "pickled_digest",
-    "require_scorable",
-    "unscorable",
-]
-
 _LONGEST_REASON = 200
 
 
@@ -197,7 +188,9 @@ def _batch_dependence(
     try:
         alone = np.concatenate(
             [
-                np.asarray(getattr(estimator, str(method))(both.taken(np.array([place])).features))
+                np.asarray(
+                    getattr(estimator, str(method))(both.rows_at(np.array([place])).features)
+                )
                 for place in range(2)
             ]
         )

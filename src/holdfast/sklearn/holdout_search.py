@@ -15,7 +15,7 @@ from holdfast.sklearn.candidates import (
     CROSS_VALIDATED,
     HoldoutObjective,
     Tried,
-    drawn,
+    configuration_numbers,
     parameter_places,
 )
 from holdfast.sklearn.fitted import Fitted, fitted
@@ -24,9 +24,6 @@ from holdfast.sklearn.reusable import ReusableHoldout
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags  # type: ignore[import-untyped]
-
-__all__ = ["HoldoutSearchCV", "cross_validated_results", "searched_results"]
-
 
 # `cv_results_`: what was tried, by the names that scikit-learn gives, with what was promised.
 
@@ -189,7 +186,7 @@ class HoldoutSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         if getattr(y, "ndim", 1) == 2 and y.shape[1] == 1:
             y = column_or_1d(y, warn=True)
         places = parameter_places(self.space, self.points)
-        numbers = drawn(places.size, self.n_iter, self.random_state)
+        numbers = configuration_numbers(places.size, self.n_iter, self.random_state)
         self.refused_: str | None = None
         if self.strategy == "cv":
             self._cross_validated(X, y, [places.params(each) for each in numbers])
@@ -276,7 +273,7 @@ class HoldoutSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             self.refused_ = str(refusal)
             if objective.best is None:
                 raise
-        best, failures = objective.best, _told_of_failures(objective.tried)
+        best, failures = objective.best, _failures_text(objective.tried)
         if best is None or best.answer is None:
             raise InvalidArgument(
                 f"{failures}; of the others the rows say nothing. Fit one by hand, or declare a "
@@ -291,7 +288,7 @@ class HoldoutSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         """The winner alone, once all candidates are there."""
         for place, candidate in zip(numbers, self._fits(objective, numbers), strict=True):
             objective.scored(place, candidate)
-        tried, failures = objective.tried, _told_of_failures(objective.tried)
+        tried, failures = objective.tried, _failures_text(objective.tried)
         if all(each.error for each in tried):
             raise InvalidArgument(f"{failures}. Fit one by hand, or declare another space.")
         if any(each.error for each in tried):
@@ -360,7 +357,7 @@ class HoldoutSearchCV(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             del self.best_estimator_  # that of an earlier fit
 
 
-def _told_of_failures(tried: Sequence[Tried]) -> str:
+def _failures_text(tried: Sequence[Tried]) -> str:
     """How many candidates have no score because they failed, and why the first of them did."""
     failed = [each.error for each in tried if each.error]
     first = f", the first of them with {failed[0]}" if failed else ""

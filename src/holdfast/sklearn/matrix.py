@@ -22,17 +22,6 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-__all__ = [
-    "CONTENT",
-    "DEVIATION",
-    "LABEL",
-    "ROW",
-    "LabelledRows",
-    "RowsByContent",
-    "label_texts",
-    "labelled_rows",
-]
-
 ROW = "row"
 LABEL = "label"
 CONTENT = "content"
@@ -62,7 +51,7 @@ class LabelledRows:
         order = str(getattr(self.features, "strides", ""))
         return [type(self.features).__name__, order, *map(str, own), str(self.labels.dtype)]
 
-    def taken(self, places: NDArray[np.int64]) -> LabelledRows:
+    def rows_at(self, places: NDArray[np.int64]) -> LabelledRows:
         """Some rows, in the container they came in."""
         own = self.features.iloc if hasattr(self.features, "iloc") else self.features
         return LabelledRows(own[places], self.labels[places])
@@ -107,7 +96,7 @@ class RowsByContent:
         places = known.search_sorted(contents)
         if not known.gather(places.clip(upper_bound=len(known) - 1)).equals(contents):
             raise KeyError("invented rows are none of the protected ones")
-        return self.rows.taken(self._distinct[ROW].gather(places).to_numpy())
+        return self.rows.rows_at(self._distinct[ROW].gather(places).to_numpy())
 
     @cached_property
     def _distinct(self) -> pl.DataFrame:

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
     from holdfast.holdout.options import BatchOptions
 
-__all__ = ["ReusableHoldout"]
-
 _SHORT_DIGEST = 12
 _OF_HOLDOUT = ("budget", "certificate", "chart", "ledger", "schema")
 

@@ -29,18 +29,6 @@ if TYPE_CHECKING:
 
     _Array = NDArray[Any]
 
-__all__ = [
-    "AreaOfRows",
-    "AverageOfRows",
-    "ClassesOfRows",
-    "OverlapOfRows",
-    "RootOfRows",
-    "Scoring",
-    "ShareExplained",
-    "Summary",
-    "scoring_of",
-]
-
 
 class Summary(Protocol):
     """What is asked of a column, and what that is for rows that are not protected."""

@@ -14,7 +14,7 @@ from holdfast.question.bounds import range_of
 from holdfast.question.declaring import Scale
 from holdfast.question.expression import Column, ColumnType, Expression, Op, ValueKind, text_of
 from holdfast.question.functions import RowFunction
-from holdfast.question.row import RowValue, known, row_value
+from holdfast.question.row import RowValue, has_value, row_value
 from holdfast.statistics.derived import (
     Conditional,
     Difference,
@@ -55,23 +55,6 @@ from holdfast.statistics.mean_events import (
     PRICES_OF_MEANS,
 )
 from holdfast.statistics.statistic import ConcentratedGroupMean, ConcentratedMean
-
-__all__ = [
-    "AVERAGES",
-    "MEANS",
-    "arms_of",
-    "count",
-    "difference",
-    "distribution",
-    "effect",
-    "has_range",
-    "histogram",
-    "mean",
-    "of_pairs",
-    "open_mean",
-    "proportion",
-    "sum",
-]
 
 MEANS = ("avg", "mean", "proportion")  # three words for one statistic
 
@@ -267,29 +250,29 @@ def open_mean(call: Call, scale: Scale, table: Table) -> _AnySide:
             "A sigma is declared for a row expression; a row_function has bounds, and a statistic "
             "of all rows (holdfast.statistic) may have its own sigma."
         )
-    found = table.expression(what, bounded=call.bounds is None)
+    expression = table.expression(what, bounded=call.bounds is None)
     if call.bounds is not None:
-        found = build.clip(found, *call.bounds)
-    if found.kind is not ValueKind.NUMBER:
+        expression = build.clip(expression, *call.bounds)
+    if expression.kind is not ValueKind.NUMBER:
         raise InvalidQuestion(
             "A sigma is declared for a number; a condition is between 0 and 1, and needs none."
         )
-    require_every_row("A mean with a declared scale", known(found))
+    require_every_row("A mean with a declared scale", has_value(expression))
     where = table.where(call.where)
     if call.share is not None and where is None:
         raise InvalidQuestion("A share is said of a group, and the mean is of all rows: no where.")
-    if not range_of(found).finite:
-        whole = ConcentratedMean(found, scale, usual=table.scale(found) == scale)
+    if not range_of(expression).finite:
+        whole = ConcentratedMean(expression, scale, usual=table.scale(expression) == scale)
         return whole if where is None else _open_group(whole, where, call.share, table)
     if where is not None:
         raise InvalidQuestion(
-            f"{text_of(found)} has a range, and a sigma beside it is for a mean of all rows, "
+            f"{text_of(expression)} has a range, and a sigma beside it is for a mean of all rows, "
             "without where=; leave the sigma out."
         )
-    value = row_value(found)
+    value = row_value(expression)
     if value.is_condition or 2 * scale.sigma >= value.high - value.low:
         return Mean(value)
-    return ConcentratedMean(found, scale, value)
+    return ConcentratedMean(expression, scale, value)
 
 
 def _open_group(

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from holdfast import require
+from holdfast.data.design import ANY_GROUP
 from holdfast.did_you_mean import STATISTICS_ELSEWHERE, did_you_mean
 from holdfast.errors import HoldfastError, InvalidArgument, InvalidQuestion, NotDescribed
 from holdfast.question.columns import Schema
@@ -23,6 +24,7 @@ from holdfast.question.parse import CallText, read_call, require_likely
 from holdfast.question.row import RowValue
 from holdfast.statistics import call as statistics
 from holdfast.statistics.averages import MEANS
+from holdfast.statistics.claimed import ClaimedQuestion
 from holdfast.statistics.derived import described_parts, is_derived
 from holdfast.statistics.entry import (
     NO_TEXT,
@@ -48,6 +50,7 @@ from holdfast.statistics.statistic import (
     ConcentratedMean,
     ConcentratedVariance,
     Statistic,
+    is_single,
 )
 from holdfast.statistics.vectors import VECTOR
 from holdfast.statistics.whole import Auc, TableFunction
@@ -58,25 +61,6 @@ if TYPE_CHECKING:
     import numpy as np
     import polars as pl
     from numpy.typing import NDArray
-
-__all__ = [
-    "TABLES",
-    "Question",
-    "asked_again",
-    "bind",
-    "declared_kappa",
-    "event_text",
-    "is_named",
-    "named_call",
-    "parts_of",
-    "question_of",
-    "read_again",
-    "read_question",
-    "recorded_statistic",
-    "require_likely_values",
-    "require_written",
-    "short_name",
-]
 
 Question: TypeAlias = str | Call | Mean | TableFunction
 
@@ -123,13 +107,24 @@ def _unasked(question: object) -> str:
 
 def read_again(text: str, table: Table) -> Statistic:
     """The statistic that a ledger knows by this text; refused where the text alone is not it."""
+    question = bound_again(text, table)
+    if not is_single(question):
+        raise InvalidQuestion(_ANOTHER)
+    return question
+
+
+def bound_again(text: str, table: Table) -> Bound:
+    """What a ledger knows by this text, of one symbol or of parts."""
     try:
         question = bind(text, table)
     except HoldfastError as error:
         raise InvalidQuestion("The text in the ledger cannot be read.") from error
-    if question.text != text or not hasattr(question, "row"):
-        raise InvalidQuestion("The text in the ledger now reads as another question.")
-    return question  # type: ignore[return-value]
+    if question.text != text:
+        raise InvalidQuestion(_ANOTHER)
+    return question
+
+
+_ANOTHER = "The text in the ledger now reads as another question."
 
 
 def read_question(source: str) -> Call | TableCall:
@@ -342,7 +337,11 @@ _REWRITTEN = ("clip(", "coalesce(")  # all of the above have one of them
 
 
 def short_name(text: str, schema: Schema) -> str:
-    """A question as people write it; its canonical text where nothing was rewritten."""
+    """A question as people write it; its canonical text where that is not the same question.
+
+    A range is applied to columns where they are averaged, and not in conditions: there
+    `clip(delay, -60, 180)` is no `delay`.
+    """
     if not any(each in text for each in _REWRITTEN):
         return text
 
@@ -364,7 +363,15 @@ def short_name(text: str, schema: Schema) -> str:
     named = _CLIP.sub(column, _QUANTILE.sub(quantile, text))
     for stored, written in _STORED.items():
         named = stored.sub(written, named)
-    return named
+    return named if named == text or _is_read_as(named, text, schema) else text
+
+
+def _is_read_as(written: str, text: str, schema: Schema) -> bool:
+    """Whether what is written is the question that a ledger stores by a text."""
+    try:
+        return bind(written, Table(schema, ANY_GROUP)).text == text
+    except HoldfastError:
+        return False
 
 
 # What the texts of a ledger say, without the functions of Python that some of them name.
@@ -401,7 +408,7 @@ def is_named(statistic: Statistic) -> bool:
     """Whether it is a function of Python: known by its name, whatever it does."""
     source = statistic.row and statistic.row.source
     texts = Auc | CatoniEstimate | ConcentratedMean | ConcentratedGroupMean | ConcentratedVariance
-    by_text = isinstance(statistic, texts)
+    by_text = isinstance(statistic, texts | ClaimedQuestion)
     return not by_text and not isinstance(source, Expression) and not hasattr(source, "part")
 
 
@@ -413,8 +420,9 @@ def require_written(statistic: Statistic, table: Table) -> None:
     """
     if is_named(statistic):
         return
+    reading = bound_again if isinstance(statistic, ClaimedQuestion) else read_again
     try:
-        read_again(statistic.text, table)
+        reading(statistic.text, table)
     except InvalidQuestion as error:
         raise InvalidQuestion(
             f"Written out as {_shortened(statistic.text)} the question cannot be read again from "

@@ -7,6 +7,7 @@ registry, and the function that people call. `import holdfast` reads these names
 from __future__ import annotations
 
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -88,6 +89,11 @@ _FAMILIES = (
 
 def __getattr__(name: str) -> Any:
     if name in __all__:
-        families = (import_module(f"holdfast.statistics.{family}") for family in _FAMILIES)
-        return next(getattr(family, name) for family in families if name in family.__all__)
+        homes = (import_module(f"holdfast.statistics.{family}") for family in _FAMILIES)
+        return next(vars(home)[name] for home in homes if _is_own(home, name))
     raise AttributeError(f"module 'holdfast.statistics.call' has no attribute {name!r}")
+
+
+def _is_own(home: ModuleType, name: str) -> bool:
+    """Whether a family defines the name: it may also take it from another one."""
+    return getattr(vars(home).get(name), "__module__", None) == home.__name__

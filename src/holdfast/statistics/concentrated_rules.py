@@ -46,15 +46,6 @@ from holdfast.theory.base.unbounded import (
 )
 from holdfast.theory.length.levels import grid_symbols
 
-__all__ = [
-    "ConcentratedGroupRule",
-    "ConcentratedGroupSpread",
-    "ConcentratedRule",
-    "concentrated_group_look",
-    "concentrated_look",
-    "concentrated_spread_look",
-]
-
 _EXACT, _ROUNDED = 512, 2  # cells in a radius
 
 

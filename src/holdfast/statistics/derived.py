@@ -33,37 +33,6 @@ from holdfast.theory.base.propagation import (
 )
 from holdfast.theory.base.safeside import round_down, round_up
 
-__all__ = [
-    "AnyMean",
-    "Conditional",
-    "Derived",
-    "Difference",
-    "Estimate",
-    "Joined",
-    "OpenConditional",
-    "OpenDifference",
-    "Paired",
-    "Play",
-    "Stages",
-    "Subquestion",
-    "Total",
-    "all_parts",
-    "as_counted",
-    "batches",
-    "counted_condition",
-    "described_parts",
-    "estimated_means",
-    "is_derived",
-    "joined_means",
-    "known_means",
-    "last_part",
-    "parts_with",
-    "ratio_value",
-    "staged",
-    "stages_of",
-]
-
-
 # A question is a play: it yields parts to put together, is sent their answers, returns its own.
 #
 # Whoever runs a play decides what an answer is: the desk asks the protected rows, the price is

@@ -58,28 +58,6 @@ from holdfast.theory.direct.bounded_mean import outlier_floor_mass
 from holdfast.theory.length.levels import option_millibits
 from holdfast.theory.length.words import NAME, option
 
-__all__ = [
-    "Bits",
-    "DescribedParts",
-    "DescribedQuestion",
-    "PricedPart",
-    "Prior",
-    "bits",
-    "described",
-    "described_again",
-    "described_answer",
-    "floor_of_units",
-    "is_at_the_floor",
-    "method_of",
-    "reads_as_written",
-    "share_symbols",
-    "supposition_of",
-    "sure_half_width",
-    "truth_of",
-    "units_of",
-]
-
-
 _USUAL_VALUES = 16  # of a column that is cut by
 _MOST_PRICES = 4096  # that are remembered
 

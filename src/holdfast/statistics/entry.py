@@ -33,34 +33,6 @@ from holdfast.statistics.derived import Conditional
 from holdfast.statistics.mean import Average, Mean, expression_of, group_mean, rows_with_value
 from holdfast.theory.base.unbounded import difference_scale
 
-__all__ = [
-    "MOST_WHOLE",
-    "NO_TEXT",
-    "Better",
-    "Bound",
-    "Bounds",
-    "By",
-    "Call",
-    "Description",
-    "Entry",
-    "EventPrice",
-    "Part",
-    "Role",
-    "Table",
-    "TableCall",
-    "Use",
-    "What",
-    "grouped",
-    "number_of",
-    "pair_of",
-    "positive_label",
-    "require_all_rows",
-    "require_every_row",
-    "scale_between",
-    "sorted_trees",
-    "tree_of",
-]
-
 # The events that described statistics rest on: each has one weight, by its price in bits.
 #
 # Questions that rest on the same event share it: a sum, a count and an average; an error and an

@@ -39,8 +39,6 @@ from holdfast.theory.length.families import (
     plan_millibits,
 )
 
-__all__ = ["DeclaredFamily", "segment_conditions"]
-
 
 @dataclass(frozen=True, slots=True)
 class DeclaredFamily:

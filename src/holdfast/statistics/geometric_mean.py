@@ -37,8 +37,6 @@ from holdfast.statistics.spelling import score_number
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.safeside import round_down, round_up
 
-__all__ = ["GEOMETRIC_MEAN", "GeometricMean", "geometric_mean"]
-
 
 @dataclass(frozen=True, slots=True)
 class GeometricMean:

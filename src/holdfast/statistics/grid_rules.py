@@ -85,32 +85,6 @@ if TYPE_CHECKING:
 
     _Array = NDArray[np.float64]
 
-__all__ = [
-    "GRID_METHODS",
-    "GridMethod",
-    "Gridded",
-    "LogGridded",
-    "apart_look",
-    "arms_look",
-    "auc_look",
-    "effect_of",
-    "gridded_rule",
-    "group_look",
-    "kendall_look",
-    "log_gridded_rule",
-    "loss_ratio_look",
-    "m_dependent_look",
-    "profile_look",
-    "quantile_look",
-    "ranked_score",
-    "relation_look",
-    "root_mean_look",
-    "spread_look",
-    "unit_mean",
-    "units_look",
-    "unlike_group_mean",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class GridMethod:

@@ -59,16 +59,6 @@ if TYPE_CHECKING:
     from holdfast.data.sample import Sample
     from holdfast.statistics.statistic import Measured
 
-__all__ = [
-    "KAPPA_DESCRIBED",
-    "KAPPA_LOSSES",
-    "KAPPA_PRICES",
-    "KappaGridded",
-    "LossByKappa",
-    "bind_by_kappa",
-    "supposed_of_loss",
-]
-
 KAPPA_LOSSES = ("mae", "mse", "rmse")
 
 

@@ -28,17 +28,6 @@ from holdfast.statistics.bind import TABLES, bind
 from holdfast.statistics.entry import MOST_WHOLE, Bound, Call, Table, TableCall, number_of
 from holdfast.statistics.vectors import VECTOR, coordinates, vector_text
 
-__all__ = [
-    "THRESHOLDS",
-    "GroupsOf",
-    "Label",
-    "Labelled",
-    "grouping_column",
-    "labelled",
-    "of_group",
-    "whole_text",
-]
-
 Label: TypeAlias = DesignValue | float | tuple[DesignValue, ...]
 # The groups of some columns: for each a value of every column.
 GroupsOf: TypeAlias = Callable[[Sequence[Column]], Sequence[tuple[DesignValue, ...]]]

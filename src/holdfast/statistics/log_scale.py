@@ -23,15 +23,6 @@ if TYPE_CHECKING:
 
     _Array = NDArray[np.float64]
 
-__all__ = [
-    "FARTHEST",
-    "from_log_scale",
-    "interval_from_log_scale",
-    "on_log_scale",
-    "part_of_log_scale",
-    "sizes_from_log_scale",
-]
-
 FARTHEST = 1e15  # from 0: beyond it an interval is open
 _S = 2.0**20
 _TOP = 48.5  # a little above T of the farthest

@@ -79,19 +79,6 @@ from holdfast.theory.base.safeside import round_down, round_up
 if TYPE_CHECKING:
     pass
 
-__all__ = [
-    "LOSSES",
-    "MinusRootMeanSquaredError",
-    "RSquared",
-    "RootMeanSquaredError",
-    "closer",
-    "mae",
-    "mse",
-    "neg_rmse",
-    "r2",
-    "rmse",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class RootMeanSquaredError:

@@ -30,20 +30,6 @@ from holdfast.theory.base.dependence import ClusteredRows, GraphMean, MDependent
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.propagation import group_variance, share_variance
 
-__all__ = [
-    "Average",
-    "GroupMean",
-    "KnownAnswer",
-    "KnownVariance",
-    "Mean",
-    "expression_of",
-    "group_mean",
-    "known_variance",
-    "rows_known",
-    "rows_with_value",
-    "within_group",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Mean:

@@ -100,30 +100,6 @@ if TYPE_CHECKING:
 
     from holdfast.data.histogram import Histogram
 
-__all__ = [
-    "DESCRIBED_DIFFERENCES",
-    "DESCRIBED_MEANS",
-    "DESCRIBED_TOTALS",
-    "PRICES_OF_DIFFERENCES",
-    "PRICES_OF_MEANS",
-    "AlikeGroupMean",
-    "AlikeMean",
-    "GroupShare",
-    "Overlap",
-    "Share",
-    "alike_group_look",
-    "alike_look",
-    "group_share_look",
-    "numbers_price",
-    "overlap_counts",
-    "overlap_look",
-    "ranks_in_order",
-    "rows_among",
-    "share_look",
-    "values_price",
-]
-
-
 # Means of bounded values of alike rows: bets without an order of the rows, and in one.
 #
 # Of alike rows an order by the ledger's key is as good as any, so where rows are stored never
@@ -450,7 +426,7 @@ def _of_group(value: RowValue, part: Part, ground: Ground) -> Look | None:
     n, log_p, sizes = ground.rows, ground.log_level(part), (group.log_sizes, group.known)
     if ground.rounded:
         rounded = RoundedGroupMean(n, log_p, *sizes)
-        return Look(rounded, rounded.encode, (within_group(value, group.inside), *group.counted))
+        return Look(rounded, rounded.encode, (within_group(value, group.inside), *group.conditions))
     if value.is_condition:
         return group_share_look(value, group, GroupShare(n, log_p, ground.log_free, *sizes))
     if _bets_in_order(ground):
@@ -476,7 +452,7 @@ def _paired_look(trees: tuple[Expression, ...], part: Part, ground: Ground) -> L
         row_value(build.conjunction([*inside, one, build.negation(other)]))
         for one, other in ((first, second), (second, first))
     )
-    log_size, known = (None, ()) if group is None else (group.log_sizes[0], group.counted)
+    log_size, known = (None, ()) if group is None else (group.log_sizes[0], group.conditions)
     rule = PairedRule(ground.rows, ground.log_level(part), ground.alike, log_size)
     return paired_look(first_alone, second_alone, rule, known)
 
@@ -665,7 +641,7 @@ def share_look(condition: RowValue, rule: Rule) -> Look:
 def group_share_look(condition: RowValue, group: GroupRows, rule: Rule) -> Look:
     """The share among the rows of a group."""
     both = row_value(build.conjunction([group.inside, expression_of(condition)]))
-    return _counts((*group.counted, both), rule)
+    return _counts((*group.conditions, both), rule)
 
 
 def overlap_look(first: RowValue, second: RowValue, where: Expression | None, rule: Rule) -> Look:

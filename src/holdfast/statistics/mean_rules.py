@@ -74,26 +74,6 @@ if TYPE_CHECKING:
 
     from holdfast.data.histogram import Histogram
 
-__all__ = [
-    "ContainedMean",
-    "Contrast",
-    "GroupMeanRule",
-    "MeanRule",
-    "PairedRule",
-    "ShareContrast",
-    "StepWindow",
-    "are_disjoint",
-    "contrast",
-    "contrast_look",
-    "group_mean_look",
-    "mean_look",
-    "of_groups",
-    "on_grid",
-    "paired_look",
-    "share_contrast_look",
-]
-
-
 _CELLS = 512  # of a value, in alpha
 
 
@@ -469,7 +449,7 @@ def share_contrast_look(
 ) -> Look:
     """The share of rows with a condition in one group minus that in another, both disjoint."""
     exact = ShareContrast(rule.rows, rule.log_p, rule.log_sizes)
-    sizes = tuple(each for group in groups for each in group.counted)
+    sizes = tuple(each for group in groups for each in group.conditions)
     both = tuple(
         row_value(build.conjunction([group.inside, expression_of(condition)])) for group in groups
     )
@@ -579,7 +559,7 @@ def of_groups(
         return contrast_look(value, groups, rule)
     rounded = RoundedContrast(rule.rows, rule.log_p, rule.log_sizes, rule.disjoint)
     sums = (within_group(value, group.inside) for group in groups)
-    sizes = (each for group in groups for each in group.counted)
+    sizes = (each for group in groups for each in group.conditions)
     return Look(rounded, rounded.encode, (*sums, *sizes))
 
 

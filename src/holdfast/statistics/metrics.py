@@ -14,16 +14,6 @@ from holdfast.errors import InvalidArgument
 from holdfast.question.bounds import Range
 from holdfast.question.expression import numeral
 
-__all__ = [
-    "METRICS",
-    "UNIT",
-    "MetricFacts",
-    "cap_of_errors",
-    "loss_text",
-    "metric_meant",
-    "scoring_meant",
-]
-
 UNIT = Range(0.0, 1.0)
 
 

@@ -62,21 +62,6 @@ from holdfast.theory.base.propagation import (
 )
 from holdfast.theory.base.safeside import round_up
 
-__all__ = [
-    "MOMENTS",
-    "Correlation",
-    "Covariance",
-    "Slope",
-    "Variance",
-    "correlation",
-    "covariance",
-    "product_of",
-    "slope",
-    "square_of",
-    "std",
-    "variance",
-]
-
 
 def square_of(value: RowValue) -> RowValue:
     """The squared distance from the middle of the range."""

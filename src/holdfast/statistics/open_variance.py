@@ -23,8 +23,6 @@ from holdfast.statistics.statistic import (
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.propagation import std_interval
 
-__all__ = ["DESCRIBED_VARIANCES", "OpenVariance", "open_variance"]
-
 
 @dataclass(frozen=True, slots=True)
 class OpenVariance:

@@ -14,6 +14,7 @@ from typing import Literal, TypeAlias, cast
 
 from holdfast import require
 from holdfast.errors import InvalidArgument, Refused
+from holdfast.statistics.claimed import ClaimedQuestion
 from holdfast.statistics.derived import (
     Conditional,
     Estimate,
@@ -31,9 +32,6 @@ from holdfast.statistics.kappa_losses import LossByKappa
 from holdfast.statistics.quantile import Quantile
 from holdfast.statistics.statistic import Statistic, fraction, is_single
 from holdfast.theory.base.intervals import Interval
-
-__all__ = ["Due", "Plays", "Side", "Verb", "is_whole", "one_sided_statistic", "play_of", "played"]
-
 
 Due: TypeAlias = list[
     tuple[int, Subquestion]
@@ -67,7 +65,10 @@ def play_of(
         return _one_sided(question, guess, side, strictly=True)
     play = _guessed(question, guess, tolerance, once, side)
     single = question if is_single(question) else None
-    answered = _followed_up(play, lambda: described() or single)
+    if isinstance(question, ClaimedQuestion):
+        answered = _asked_instead(play, question, tolerance, once, described)
+    else:
+        answered = _followed_up(play, lambda: described() or single)
     return answered if verb == "ask" else _or_silent(answered, question)
 
 
@@ -124,6 +125,24 @@ def _followed_up(play: Play, whole_question: Callable[[], Bound | None]) -> Play
             (instead,) = yield [Subquestion(cast("Statistic", whole), refuted=True)]
             return Joined(instead.value, instead.interval)
         step = partial(play.send, estimates)
+
+
+def _asked_instead(
+    play: Play,
+    question: ClaimedQuestion,
+    tolerance: float,
+    once: bool,
+    described: Callable[[], Bound | None],
+) -> Play:
+    """The play of a claim of a whole question, which is asked, as it ever is, if it is refuted."""
+    (estimate,) = yield next(play)
+    if not estimate.refuted:
+        return Joined(estimate.value, estimate.interval)
+    whole = described() or question.question
+    if not is_single(whole):
+        return (yield from _guessed(whole, None, tolerance, once, None))
+    (instead,) = yield [Subquestion(whole, refuted=True)]
+    return Joined(instead.value, instead.interval)
 
 
 def _or_silent(play: Play, question: Bound) -> Play:

@@ -64,8 +64,6 @@ from holdfast.statistics.statistic import is_single
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.propagation import quantile_interval
 
-__all__ = ["QUANTILE", "OpenQuantile", "Quantile", "median", "quantile", "usual_step"]
-
 _Search = Generator[float, Interval, None]
 
 _STEPS = 1_000

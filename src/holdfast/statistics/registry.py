@@ -11,8 +11,6 @@ from collections.abc import Mapping
 from holdfast.statistics import call
 from holdfast.statistics.entry import Description, Entry, EventPrice
 
-__all__ = ["DESCRIPTIONS", "PRICES", "STATISTICS"]
-
 
 def _entries(family: str) -> tuple[Entry, ...]:
     """Those of a family are under its own name: `SCORES` of `scores`."""

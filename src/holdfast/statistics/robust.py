@@ -16,7 +16,7 @@ from holdfast.data.sample import Sample, plain_frames, reading
 from holdfast.data.sampling import Independent, Sampling
 from holdfast.errors import InvalidQuestion
 from holdfast.question.expression import Column, ValueKind, identifier, numeral
-from holdfast.question.row import RowValue, known
+from holdfast.question.row import RowValue, has_value
 from holdfast.statistics.entry import (
     Call,
     Entry,
@@ -33,8 +33,6 @@ from holdfast.theory.base.unbounded import InUnits
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-__all__ = ["ROBUST", "CatoniEstimate", "catoni"]
 
 _FAR = 2.0**24  # standard deviations from 0, as far as it is read
 _LEVEL = 20.0  # -ln of the level at which it is narrowest: those of ledgers are about there
@@ -136,7 +134,7 @@ def _bind_catoni(call: Call, table: Table) -> CatoniEstimate:
     require_all_rows(call)
     value, variance = call.arguments
     expression = table.expression(value)
-    require_every_row("Catoni's estimate", known(expression))
+    require_every_row("Catoni's estimate", has_value(expression))
     if not isinstance(expression, Column) or expression.kind is not ValueKind.NUMBER:
         raise InvalidQuestion("Catoni's estimate is of a column of numbers, as it is.")
     bound = require.between("variance", number_of("variance", variance), 2.0**-900, 2.0**900)

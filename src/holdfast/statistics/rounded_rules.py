@@ -22,15 +22,6 @@ from holdfast.theory.base.safeside import float_above, float_below, level_share,
 from holdfast.theory.direct.unit_sums import f1_of_share
 from holdfast.theory.length.levels import ROUNDED_SYMBOLS, rounded_half_width
 
-__all__ = [
-    "RoundedContrast",
-    "RoundedGroupMean",
-    "RoundedMean",
-    "RoundedOverlap",
-    "RoundedSize",
-    "RoundedSizes",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class RoundedSize:

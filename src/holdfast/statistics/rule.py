@@ -31,28 +31,6 @@ if TYPE_CHECKING:
     from holdfast.statistics.description import Bits
     from holdfast.statistics.entry import Bound
 
-__all__ = [
-    "RECORDED_RULES",
-    "UNKNOWN",
-    "Evidence",
-    "Ground",
-    "GroupRows",
-    "GroupSizes",
-    "Lengths",
-    "Look",
-    "Rule",
-    "Symbols",
-    "Told",
-    "counts",
-    "group_of_rows",
-    "hoeffding_radius",
-    "known_group",
-    "own_rows",
-    "register_rule",
-    "within",
-]
-
-
 # What crosses the door: whole numbers, how many of them is known by the rule.
 Symbols = tuple[int, ...]
 UNKNOWN = Interval(0.0, 1.0)
@@ -218,6 +196,23 @@ class Look:
         return (*self.sums, *(value for value, _ in self.histograms), *groups, *self.others)
 
 
+def evidence_of(looks: Sequence[Look], sample: Sample, key: bytes) -> list[Evidence]:
+    """What looks need of the rows: one scan for all sums, and one for all histograms."""
+    rows = [row for look in looks for row in look.sums]
+    needed = [pair for look in looks for pair in look.histograms]
+    sums = iter(sample.sums(rows) if rows else [])
+    histograms = iter(sample.histograms(needed) if needed else [])
+    return [
+        Evidence(
+            [next(sums) for _ in look.sums],
+            [next(histograms) for _ in look.histograms],
+            sample,
+            key,
+        )
+        for look in looks
+    ]
+
+
 # What the rules of described questions rest on, and how long questions are.
 
 
@@ -267,7 +262,7 @@ class Ground:
     contains_means: bool = False
     log_free: tuple[float, ...] = ()
     arms: Randomised | None = None
-    generation: int = 4  # of rules: those that the ledger was opened with
+    generation: int = 5  # of rules: those that the ledger was opened with
 
     def about(self, columns: Iterable[str]) -> Ground:
         """What rules for a question about these columns rest on."""
@@ -333,7 +328,7 @@ class GroupRows:
     known: bool
 
     @property
-    def counted(self) -> tuple[RowValue, ...]:
+    def conditions(self) -> tuple[RowValue, ...]:
         """The conditions whose rows are counted, in the order of their levels."""
         return (*self.around, condition_row(self.inside))
 

@@ -62,22 +62,6 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-__all__ = [
-    "SCORES",
-    "BalancedAccuracy",
-    "F1Score",
-    "LogLoss",
-    "accuracy",
-    "balanced_accuracy",
-    "brier",
-    "error",
-    "f1",
-    "is_right",
-    "log_loss",
-    "or_wrong",
-    "other_class",
-]
-
 
 def other_class(positive: Expression) -> Expression:
     """The rows that are not positive; a missing label is no positive one."""

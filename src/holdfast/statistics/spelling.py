@@ -21,24 +21,6 @@ from holdfast.question.row import RowValue, may_be_missing, row_value
 from holdfast.statistics.derived import as_counted
 from holdfast.statistics.mean import expression_of
 
-__all__ = [
-    "Loss",
-    "brier_of",
-    "capped_loss",
-    "closer_conditions",
-    "closer_of",
-    "counted_value",
-    "distance_of",
-    "loss_of",
-    "opposite_of",
-    "paired_of",
-    "part_condition",
-    "probability_of",
-    "score_number",
-    "sorted_of_loss",
-    "squared_distance",
-]
-
 
 def part_condition(tree: Expression) -> tuple[Expression, bool]:
     """The tree of the part that a share of rows rests on, and whether it is turned over."""

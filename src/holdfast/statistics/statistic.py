@@ -36,27 +36,6 @@ from holdfast.theory.base.unbounded import (
     square_scale,
 )
 
-__all__ = [
-    "ROUNDINGS",
-    "SPREAD_ERROR",
-    "SPREAD_LOG_ROW",
-    "ConcentratedGroupMean",
-    "ConcentratedMean",
-    "ConcentratedVariance",
-    "Measured",
-    "Statistic",
-    "averaged",
-    "fraction",
-    "is_single",
-    "is_unbounded",
-    "measure",
-    "own_unit",
-    "row_error",
-    "spread_of",
-    "summed",
-]
-
-
 ROUNDINGS = 2.0**-50  # of a range: what a few of them come to
 
 

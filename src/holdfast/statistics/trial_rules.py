@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["UnitGridded", "trial_look", "within_units_look"]
-
 _POINTS = 513  # of values between 0 and 1, for each arm of a stratum
 
 

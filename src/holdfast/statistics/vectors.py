@@ -26,7 +26,7 @@ from holdfast.question import build
 from holdfast.question.declaring import Scale
 from holdfast.question.expression import Expression, Op, numeral, text_of
 from holdfast.question.parse import read_call
-from holdfast.question.row import RowValue, known, row_value
+from holdfast.question.row import RowValue, has_value, row_value
 from holdfast.statistics.entry import (
     Call,
     Entry,
@@ -39,19 +39,6 @@ from holdfast.statistics.entry import (
 )
 from holdfast.statistics.statistic import Measured, measure, row_error
 from holdfast.theory.base.concentration import Concentration
-
-__all__ = [
-    "VECTOR",
-    "VECTORS",
-    "Coordinate",
-    "Norm",
-    "WholeVector",
-    "coordinate",
-    "coordinate_l1",
-    "coordinates",
-    "vector_mean",
-    "vector_text",
-]
 
 Norm = Literal["l1", "l2", "linf"]
 _NAMES: dict[Norm, str] = {"l1": "coordinate_l1", "l2": "coordinate"}
@@ -228,7 +215,7 @@ def _vector(
         build.as_number(table.expression(each, bounded=bounded), "a vector") for each in values
     ]
     for each in numbers:
-        require_every_row("A mean of vectors", known(each))
+        require_every_row("A mean of vectors", has_value(each))
     if len(set(numbers)) < len(numbers):
         raise InvalidQuestion("A vector names each value once; leave out the repeated one.")
     return tuple(numbers)

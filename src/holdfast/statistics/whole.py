@@ -26,7 +26,7 @@ from holdfast.question.expression import (
     text_of,
 )
 from holdfast.question.functions import row_function
-from holdfast.question.row import RowValue, known
+from holdfast.question.row import RowValue, has_value
 from holdfast.statistics.entry import (
     By,
     Call,
@@ -66,8 +66,6 @@ from holdfast.theory.length.levels import any_order_millibits
 
 if TYPE_CHECKING:
     import polars as pl
-
-__all__ = ["WHOLE", "Auc", "Kendall", "TableFunction", "auc", "kendall", "statistic"]
 
 _FAR = 2.0**28  # scales from 0, as far as a statistic without bounds is read
 _LOG_USUAL = math.log(0.05)
@@ -163,7 +161,7 @@ class Kendall:
         return 1.0
 
     def concentration(self, n: int, sampling: Sampling) -> Concentration:
-        complete = rows_known(self.condition, *map(known, self.values)) is None
+        complete = rows_known(self.condition, *map(has_value, self.values)) is None
         if not isinstance(sampling, Independent) or not complete or n < _PAIR:
             raise InvalidQuestion(
                 f"The interval of {self.text} is proved for independent rows, all of which have "
@@ -422,7 +420,7 @@ def _kendall_look(question: Kendall, part: Part, ground: Ground) -> Look | None:
     """By bets on blocks of alike rows."""
     if not ground.alike:
         return None
-    group = known_group(part.where, ground, *map(known, question.values))
+    group = known_group(part.where, ground, *map(has_value, question.values))
     return kendall_look(question.values, group, gridded_rule("kendall", part, group, ground))
 
 

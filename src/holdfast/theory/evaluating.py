@@ -20,8 +20,6 @@ from holdfast.errors import HoldfastError, InvalidArgument
 from holdfast.theory.base.theorem import Theorem, registry
 from holdfast.theory.typical.notion import TypicalStability
 
-__all__ = ["Evaluated", "evaluated"]
-
 _WORDS = {"inf": math.inf, "true": True, "false": False, "none": None}
 # What is asked of a concentration, and what then is answered.
 _OF_A_PROFILE = {"log_p": "radius", "radius": "log_tail"}

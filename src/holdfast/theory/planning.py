@@ -30,25 +30,6 @@ from holdfast.theory.length.levels import (
 )
 from holdfast.wording import plural
 
-__all__ = [
-    "GRID_ALLOWANCE",
-    "MOST_QUESTIONS",
-    "MOST_ROWS",
-    "Kind",
-    "KnownRows",
-    "Method",
-    "by_formula",
-    "by_private_transfer",
-    "by_transfer",
-    "check_method",
-    "described_method",
-    "listed_method",
-    "on_account",
-    "profile_log_weight",
-    "profile_scale",
-    "rounds_method",
-]
-
 MOST_QUESTIONS = 10**12
 MOST_ROWS = 10**15
 _VACUOUS = 0.5

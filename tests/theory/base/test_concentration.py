@@ -13,6 +13,10 @@ from hypothesis import assume, given, strategies as st
 from numpy.typing import NDArray
 
 from holdfast.errors import InvalidArgument
+from holdfast.papers.theorems.printed import (
+    sub_exponential_log_tail_printed,
+    sub_gaussian_log_tail_printed,
+)
 from holdfast.theory.base.concentration import (
     Bernstein,
     BoundedDifferences,
@@ -22,8 +26,6 @@ from holdfast.theory.base.concentration import (
     SubExponential,
     SubGaussian,
     TwoSampleU,
-    sub_exponential_log_tail_printed,
-    sub_gaussian_log_tail_printed,
 )
 from holdfast.theory.base.dependence import (
     ClusteredDifferences,

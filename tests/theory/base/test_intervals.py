@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from holdfast.errors import InvalidArgument
+from holdfast.papers.theorems.published import empirical_bernstein_radius
 from holdfast.theory.base.concentration import BoundedMean
 from holdfast.theory.base.intervals import (
     Interval,
     clopper_pearson,
     clopper_pearson_upper,
     clopper_pearson_within,
-    empirical_bernstein_radius,
     kl_interval,
     kl_upper,
 )

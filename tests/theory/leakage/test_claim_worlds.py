@@ -24,17 +24,14 @@ from itertools import permutations
 
 import pytest
 
+from holdfast.papers.theorems.other_accounts import discrete_uniform_log_charge
 from holdfast.theory.leakage.claim_levels import (
     claim_log_level,
     log_left,
     parallel_log_levels,
     surprise_log_level,
 )
-from holdfast.theory.leakage.nats import (
-    confirmed_log_charge,
-    discrete_uniform_log_charge,
-    surprise_log_charge,
-)
+from holdfast.theory.leakage.nats import confirmed_log_charge, surprise_log_charge
 from holdfast.theory.length.levels import coexistence_log_charge
 
 LAWS = ("claim_log_level", "parallel_log_levels", "surprise_log_level")

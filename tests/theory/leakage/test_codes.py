@@ -13,8 +13,8 @@ from hypothesis import given, settings, strategies as st
 
 from holdfast.errors import InvalidArgument
 from holdfast.papers.theorems.baselines import bonferroni_half_width
-from holdfast.theory.base.concentration import BoundedMean
-from holdfast.theory.leakage.checks import (
+from holdfast.papers.theorems.other_accounts import check_half_width
+from holdfast.papers.theorems.surprise_codes import (
     enumerative_log_weight,
     fixed_log_weight,
     global_rounding_width,
@@ -27,8 +27,9 @@ from holdfast.theory.leakage.checks import (
     mixture_log_weight,
     run_length_log_weight,
 )
+from holdfast.theory.base.concentration import BoundedMean
 from holdfast.theory.leakage.claim_levels import surprise_prior
-from holdfast.theory.leakage.equal_width import check_half_width, rounding_half_width
+from holdfast.theory.leakage.equal_width import rounding_half_width
 from holdfast.theory.leakage.nats import confirmed_log_charge, surprise_log_charge
 
 LAWS = (

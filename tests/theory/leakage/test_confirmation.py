@@ -10,14 +10,10 @@ import pytest
 from hypothesis import given, strategies as st
 from scipy import special
 
+from holdfast.papers.theorems.published import empirical_bernstein_radius
 from holdfast.theory.base.concentration import BoundedMean
 from holdfast.theory.base.dependence import ClusteredRows, PooledUnits
-from holdfast.theory.base.intervals import (
-    Interval,
-    clopper_pearson,
-    empirical_bernstein_radius,
-    kl_interval,
-)
+from holdfast.theory.base.intervals import Interval, clopper_pearson, kl_interval
 from holdfast.theory.leakage.claim_levels import (
     claim_holds,
     claim_log_level,

@@ -12,6 +12,17 @@ from hypothesis import given, settings, strategies as st
 
 from holdfast.errors import InvalidArgument
 from holdfast.papers.theorems.baselines import bonferroni_half_width
+from holdfast.papers.theorems.other_accounts import (
+    check_fits,
+    check_half_width,
+    continuum_questions,
+    laplace_fits,
+    laplace_half_width,
+    laplace_log_charge,
+    laplace_noise_error,
+    renyi_fits,
+    renyi_half_width,
+)
 from holdfast.theory.base.concentration import (
     BinomialMean,
     BoundedMean,
@@ -26,17 +37,10 @@ from holdfast.theory.leakage.claim_levels import claim_log_level, declared_surpr
 from holdfast.theory.leakage.equal_width import (
     bounded_noise_fits,
     bounded_noise_half_width,
-    check_fits,
-    check_half_width,
     claims_fit,
     claims_half_width,
-    continuum_questions,
-    laplace_fits,
-    laplace_half_width,
     most_asks,
     most_roundings,
-    renyi_fits,
-    renyi_half_width,
     rounding_fits,
     rounding_half_width,
 )
@@ -45,8 +49,6 @@ from holdfast.theory.leakage.nats import (
     ask_log_cost,
     confirmed_log_charge,
     fixed_share,
-    laplace_log_charge,
-    laplace_noise_error,
     rounding_log_charge,
     surprise_log_charge,
 )

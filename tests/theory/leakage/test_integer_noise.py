@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 from numpy.typing import NDArray
 from scipy.stats import norm
 
-from holdfast.theory.leakage.nats import gaussian_log_charge, laplace_log_charge
+from holdfast.papers.theorems.other_accounts import gaussian_log_charge, laplace_log_charge
 from holdfast.theory.leakage.release import (
     discrete_laplace_log_charge,
     discrete_laplace_noise_error,

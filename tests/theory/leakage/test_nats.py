@@ -13,26 +13,28 @@ from hypothesis import given, strategies as st
 from scipy import integrate, stats
 
 from holdfast.errors import InvalidArgument
+from holdfast.papers.theorems.other_accounts import (
+    discrete_uniform_log_charge,
+    dp_log_charge,
+    gaussian_log_charge,
+    laplace_log_charge,
+    laplace_noise_error,
+    log_capacity,
+    typical_log_charge,
+    uniform_log_charge,
+)
 from holdfast.theory.base.concentration import BoundedMean, SubGaussian
 from holdfast.theory.leakage.nats import (
     LeakageAccount,
     ask_log_cost,
     confirmed_log_charge,
-    discrete_uniform_log_charge,
-    dp_log_charge,
     fixed_share,
-    gaussian_log_charge,
     gaussian_noise_error,
-    laplace_log_charge,
-    laplace_noise_error,
     leakage_log_failure,
-    log_capacity,
     open_ended_share,
     post_selected_radius,
     rounding_log_charge,
     surprise_log_charge,
-    typical_log_charge,
-    uniform_log_charge,
 )
 from tests.theory.coverage import LEVELS, too_many
 

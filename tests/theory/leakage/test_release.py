@@ -10,11 +10,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from holdfast.errors import InvalidArgument, ToleranceTooTight
-from holdfast.theory.leakage.nats import (
-    ask_log_cost,
-    discrete_uniform_log_charge,
-    rounding_log_charge,
-)
+from holdfast.papers.theorems.other_accounts import discrete_uniform_log_charge
+from holdfast.theory.leakage.nats import ask_log_cost, rounding_log_charge
 from holdfast.theory.leakage.release import (
     RESOLUTION,
     DiscreteUniform,

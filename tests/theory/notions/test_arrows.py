@@ -10,18 +10,20 @@ import pytest
 from hypothesis import given, strategies as st
 
 from holdfast.errors import InvalidArgument
-from holdfast.theory.notions.arrows import (
+from holdfast.papers.theorems.notions import (
     approx_dp_to_tv,
     approx_dp_to_tv_printed,
+    pure_dp_to_approx_dp,
+    pure_dp_to_tv_printed,
+    zcdp_of_gaussians_to_gdp,
+    zcdp_to_approx_dp,
+)
+from holdfast.theory.notions.arrows import (
     gdp_to_approx_dp,
     gdp_to_tv,
     gdp_to_zcdp,
-    pure_dp_to_approx_dp,
     pure_dp_to_tv,
-    pure_dp_to_tv_printed,
     pure_dp_to_zcdp,
-    zcdp_of_gaussians_to_gdp,
-    zcdp_to_approx_dp,
     zcdp_to_approx_dp_sharp,
 )
 from holdfast.theory.notions.composing import GDP, ZCDP, ApproxDP, PureDP

@@ -12,27 +12,29 @@ import pytest
 from hypothesis import given, strategies as st
 
 from holdfast.errors import InvalidArgument
+from holdfast.papers.theorems.notions import (
+    advanced_composition_printed,
+    gaussian_scale_for_tv,
+    gaussian_scale_for_zcdp,
+    gaussian_tv_printed,
+    laplace_log_tail,
+    laplace_scale_for_dp,
+    laplace_scale_for_tv,
+    zcdp_to_approx_dp,
+)
 from holdfast.theory.notions.arrows import (
     gdp_to_approx_dp,
     gdp_to_zcdp,
     pure_dp_to_tv,
     pure_dp_to_zcdp,
-    zcdp_to_approx_dp,
 )
 from holdfast.theory.notions.composing import GDP, PureDP
 from holdfast.theory.notions.distances import (
     advanced_composition,
     advanced_composition_of,
-    advanced_composition_printed,
     gaussian_answers,
     gaussian_scale_for_approx_dp,
-    gaussian_scale_for_tv,
-    gaussian_scale_for_zcdp,
     gaussian_tv,
-    gaussian_tv_printed,
-    laplace_log_tail,
-    laplace_scale_for_dp,
-    laplace_scale_for_tv,
     laplace_tv,
 )
 

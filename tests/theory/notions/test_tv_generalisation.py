@@ -10,6 +10,7 @@ from hypothesis import given, strategies as st
 from scipy.stats import binom
 
 from holdfast.errors import InvalidArgument, ToleranceTooTight
+from holdfast.papers.theorems.notions import gaussian_tv_printed
 from holdfast.papers.theorems.tv_generalisation import (
     gaussian_scale_for_expected_error,
     gaussian_scale_for_expected_error_printed,
@@ -19,7 +20,7 @@ from holdfast.papers.theorems.tv_generalisation import (
     tv_expected_error_printed,
     tv_least_expected_error,
 )
-from holdfast.theory.notions.distances import gaussian_tv, gaussian_tv_printed
+from holdfast.theory.notions.distances import gaussian_tv
 
 LAWS = (
     "gaussian_scale_for_expected_error",

@@ -1,4 +1,4 @@
-"""Rows for `holdfast.theory.leakage.checks`, `codes`, `median_mechanism` and the weights."""
+"""Rows for `holdfast.papers.theorems.surprise_codes`, `median_mechanism` and the weights."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows for `holdfast.theory.typical.composition`."""
+"""Rows for `holdfast.papers.theorems.composition`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 
 from hypothesis import strategies as st
 
-from holdfast.theory.typical.composition import Composed
+from holdfast.papers.theorems.composition import Composed
 from tests.theory.rows import Domain, Golden
 
 PURE = {"k": 7, "eta": 0.3, "log_nu": -40.0, "log_tau_prime": -45.0}

@@ -6,7 +6,7 @@ import math
 
 from hypothesis import strategies as st
 
-from holdfast.theory.typical.composition import Composed
+from holdfast.papers.theorems.composition import Composed
 from tests.theory.rows import Domain, Golden
 
 SUM = "mpmath, 50 digits: the sum over the number of lies, term by term"

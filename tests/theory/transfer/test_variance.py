@@ -9,18 +9,18 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from holdfast.errors import InvalidArgument
+from holdfast.papers.theorems.variance_line import (
+    declared_variance_shift,
+    least_variance_intercept,
+    variance_line,
+)
 from holdfast.theory.transfer.likelihood_cover import peak_density
 from holdfast.theory.transfer.median_width import (
+    declared_variance_half_width,
     exact_shift,
     median_max_noise,
     median_shift,
     shift_excess,
-)
-from holdfast.theory.transfer.variance import (
-    declared_variance_half_width,
-    declared_variance_shift,
-    least_variance_intercept,
-    variance_line,
 )
 from tests.theory.transfer.worst import worst_mean
 

@@ -27,6 +27,8 @@ from holdfast.papers.theorems.accuracy import (
     literal_accuracy,
     literal_accuracy_log_failure,
 )
+from holdfast.papers.theorems.composition import pure_composition
+from holdfast.papers.theorems.other_accounts import gaussian_leakage_half_width, laplace_half_width
 from holdfast.theory.base.concentration import (
     BoundedDifferences,
     BoundedMean,
@@ -36,9 +38,7 @@ from holdfast.theory.base.concentration import (
     SubGaussian,
 )
 from holdfast.theory.base.safeside import largest_true
-from holdfast.theory.leakage.equal_width import gaussian_leakage_half_width, laplace_half_width
 from holdfast.theory.typical.calibrated_noise import gaussian_scale
-from holdfast.theory.typical.composition import pure_composition
 
 LAWS = ("literal_accuracy", "direct_accuracy", "leakage_accuracy")
 

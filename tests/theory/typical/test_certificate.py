@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from holdfast.errors import InvalidArgument
+from holdfast.papers.theorems.composition import Composed, pure_composition, sharp_composition
 from holdfast.papers.theorems.interaction import (
     gaussian_candidates,
     gaussian_composition,
@@ -15,8 +16,6 @@ from holdfast.papers.theorems.interaction import (
     least_printed_composition,
     least_sharp_composition,
 )
-from holdfast.theory.typical.composition import Composed, pure_composition
-from holdfast.theory.typical.sharp_composition import sharp_composition
 
 LOG_LEVEL = math.log(0.01)
 

@@ -12,19 +12,21 @@ import pytest
 from hypothesis import given, strategies as st
 
 from holdfast.errors import InvalidArgument
-from holdfast.theory.typical.composition import (
+from holdfast.papers.theorems.composition import (
     Composed,
     approximate_composed_eta,
     approximate_composition,
     approximate_composition_bf1_printed,
     approximate_composition_printed,
     composed_eta,
-    log_geometric_sum,
     pure_composition,
     pure_composition_bf1_printed,
     pure_composition_printed,
 )
-from holdfast.theory.typical.sharp_composition import optimal_composition_log_delta
+from holdfast.theory.typical.sharp_composition import (
+    log_geometric_sum,
+    optimal_composition_log_delta,
+)
 
 
 @given(t=st.integers(1, 400), eta=st.floats(1e-3, 3), log_tau_prime=st.floats(-300, -0.5))

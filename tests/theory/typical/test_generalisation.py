@@ -8,14 +8,13 @@ import pytest
 from hypothesis import given, strategies as st
 
 from holdfast.errors import InvalidArgument
-from holdfast.theory.typical.generalisation import (
-    generalisation,
+from holdfast.papers.theorems.printed import (
     generalisation_bf1_printed,
     generalisation_printed,
-    near_independence,
     near_independence_bf1_printed,
     near_independence_printed,
 )
+from holdfast.theory.typical.generalisation import generalisation, near_independence
 
 LOG = st.floats(-1000, 0) | st.just(-math.inf)
 SMALL = st.floats(-1000, math.log(0.0999))

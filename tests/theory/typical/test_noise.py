@@ -11,10 +11,9 @@ from hypothesis import given, strategies as st
 from scipy.stats import binom
 
 from holdfast.errors import InvalidArgument
-from holdfast.theory.typical.calibrated_noise import (
+from holdfast.papers.theorems.typical_noise import (
     gaussian_mechanism_error,
     gaussian_mechanism_error_printed,
-    gaussian_scale,
     gaussian_scale_bf1_printed,
     gaussian_scale_printed,
     gaussian_scale_printed_eta_max,
@@ -22,6 +21,7 @@ from holdfast.theory.typical.calibrated_noise import (
     laplace_scale,
     laplace_scale_set_form,
 )
+from holdfast.theory.typical.calibrated_noise import gaussian_scale
 
 LOG_TAU = st.floats(-1000, -1e-3)
 

@@ -10,17 +10,15 @@ import pytest
 from hypothesis import given, strategies as st
 
 from holdfast.errors import InvalidArgument
-from holdfast.theory.notions.arrows import gdp_to_approx_dp
-from holdfast.theory.notions.composing import GDP
-from holdfast.theory.typical.notion import (
-    Form,
-    TypicalStability,
+from holdfast.papers.theorems.printed import (
     non_adaptive_composition,
     non_adaptive_composition_printed,
-    oracle_to_pair,
     oracle_to_pair_printed,
     post_processing,
 )
+from holdfast.theory.notions.arrows import gdp_to_approx_dp
+from holdfast.theory.notions.composing import GDP
+from holdfast.theory.typical.notion import Form, TypicalStability, oracle_to_pair
 
 LAWS = ("post_processing", "non_adaptive_composition")
 

@@ -11,18 +11,18 @@ from hypothesis import assume, given, strategies as st
 from scipy.stats import binom
 
 from holdfast.errors import InvalidArgument
-from holdfast.theory.typical.composition import (
+from holdfast.papers.theorems.composition import (
     approximate_composition,
     composed_eta,
+    equal_marginal_conditioning,
     pure_composition,
     pure_composition_printed,
+    sharp_composition,
+    sharp_composition_balanced,
 )
 from holdfast.theory.typical.sharp_composition import (
     bad_event_log_bound,
-    equal_marginal_conditioning,
     optimal_composition_log_delta,
-    sharp_composition,
-    sharp_composition_balanced,
 )
 
 LOG = st.floats(-1000, 0)

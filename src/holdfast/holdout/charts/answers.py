@@ -27,13 +27,6 @@ if TYPE_CHECKING:
     from holdfast.question.columns import Schema
     from holdfast.theory.base.intervals import Interval
 
-__all__ = [
-    "answers_chart",
-    "distribution_chart",
-    "ledger_chart",
-    "stability_chart",
-]
-
 _GOOD, _BAD, _OPEN = "#0b6e4f", "#d62728", "#808080"
 _STATUS_COLOURS: dict[Status | Judgement, str] = {
     "answered": "#1f77b4",

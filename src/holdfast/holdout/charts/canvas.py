@@ -16,8 +16,6 @@ from holdfast import require
 from holdfast.errors import InvalidArgument
 from holdfast.ledger.side_files import replace_whole
 
-__all__ = ["drawing_library", "new_axes", "require_file", "save", "shown_offline", "svg_of"]
-
 _FORMATS = (".html", ".json", ".pdf", ".png", ".svg")
 
 

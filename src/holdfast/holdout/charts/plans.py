@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from holdfast.planner.table import Option, Plan
 
-__all__ = ["plan_chart"]
-
 _WIDTH, _HEIGHT, _LINE_OF_TEXT = 560, 380, 15  # pixels
 _POINTS_PER_DECADE = 3
 _LEAST_SHOWN = 10

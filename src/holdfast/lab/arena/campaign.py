@@ -12,16 +12,6 @@ from holdfast.lab.attacks.roster import ATTACKS, AttackKind, attack_cell
 from holdfast.lab.world.session import Protected
 from holdfast.mechanisms.catalogue import CATALOGUE, kind_of
 
-__all__ = [
-    "Met",
-    "Spare",
-    "campaign",
-    "largest_broken",
-    "promising",
-    "require_enough_trials",
-    "tightness",
-]
-
 # Scale factors are told to this fineness; below the least nothing is looked for.
 _STEP = 0.02
 _LEAST = 0.1

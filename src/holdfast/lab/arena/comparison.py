@@ -23,17 +23,6 @@ from holdfast.lab.world.holders import Holder
 from holdfast.lab.world.populations import Population
 from holdfast.mechanisms.terms import Terms
 
-__all__ = [
-    "Cell",
-    "Compared",
-    "Entrant",
-    "Experiment",
-    "Reported",
-    "Run",
-    "run_cells",
-    "run_entrants",
-]
-
 # What an experiment is about: the final score, the questions answered, or the trials broken.
 Reported = Literal["shown", "answered", "broken"]
 

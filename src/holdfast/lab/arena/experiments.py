@@ -59,22 +59,6 @@ from holdfast.theory.base.concentration import SubGaussian
 from holdfast.theory.base.safeside import largest_integer
 from holdfast.theory.leakage.equal_width import bounded_noise_half_width
 
-__all__ = [
-    "EXPERIMENTS",
-    "ExperimentKind",
-    "Sizes",
-    "attacked",
-    "dependent_data",
-    "fingerprinting",
-    "heavy_tails",
-    "leaderboard",
-    "log_odds_vote",
-    "reusable_holdout",
-    "snowball",
-    "usual_trials",
-]
-
-
 # All terms here promise 95 %.
 _LOG_BETA = math.log1p(-0.95)
 

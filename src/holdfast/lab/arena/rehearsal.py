@@ -29,8 +29,6 @@ from holdfast.mechanisms.catalogue import kind_of
 from holdfast.mechanisms.terms import Terms
 from holdfast.theory.base.concentration import SubExponential, SubGaussian
 
-__all__ = ["Rehearsal", "rehearse"]
-
 _ATTACKS = (
     "sign-attack",
     "log-odds",

@@ -56,23 +56,6 @@ from holdfast.theory.base.concentration import SubGaussian
 from holdfast.theory.base.safeside import smallest_true
 from holdfast.theory.typical.notion import TypicalStability
 
-__all__ = [
-    "Climb",
-    "ComposedRun",
-    "ManyAccounts",
-    "beside_description",
-    "board_gate",
-    "composition",
-    "dependent_tails",
-    "many_accounts",
-    "measured_eta",
-    "null_hill_climber",
-    "parities",
-    "twin_models",
-    "written_votes",
-]
-
-
 # The experiment with gates: how often false gains are promoted, and how much of true ones is
 # kept.
 #

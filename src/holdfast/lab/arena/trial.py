@@ -23,30 +23,6 @@ from holdfast.lab.world.populations import Population
 from holdfast.mechanisms.terms import Terms
 from holdfast.theory.base import special
 
-__all__ = [
-    "DOUBT",
-    "SUSPICION",
-    "WORDS",
-    "Analyst",
-    "Final",
-    "Game",
-    "Insider",
-    "Move",
-    "Result",
-    "Scenario",
-    "Trial",
-    "TrialsVerdict",
-    "View",
-    "Word",
-    "fewest_trials",
-    "most_failures",
-    "play",
-    "processes",
-    "run_trials",
-    "verdict",
-]
-
-
 # What exact truths are computed to, where they are not whole numbers of halves.
 _TRUTH_ERROR = 1e-9
 _MOST_MOVES = 1_000_000

@@ -22,23 +22,6 @@ from holdfast.lab.world.linear_questions import (
 )
 from holdfast.lab.world.promoters import Pair
 
-__all__ = [
-    "AfterExactAnswers",
-    "CandidateStream",
-    "Candidates",
-    "Challenger",
-    "FeatureSelection",
-    "GreedySearch",
-    "HillClimber",
-    "HonestExplorer",
-    "NullClimber",
-    "SomeBetter",
-    "TwinModels",
-    "WorstParity",
-    "WrittenMajority",
-    "sided",
-]
-
 
 def sided(value: float, rng: np.random.Generator, middle: float = 0.5) -> int:
     """+1 above the middle, -1 below, a coin's side on it."""

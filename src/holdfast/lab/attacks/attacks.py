@@ -29,18 +29,6 @@ from holdfast.lab.world.linear_questions import (
 )
 from holdfast.theory.base.concentration import SubGaussian
 
-__all__ = [
-    "AlternateAccounts",
-    "Fingerprinting",
-    "GuessBisection",
-    "LeaderboardBoosting",
-    "LinearSignAttack",
-    "LogOddsVote",
-    "SignAttack",
-    "Snowball",
-    "WidthReading",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class SignAttack:

@@ -42,8 +42,6 @@ from holdfast.lab.world.session import BY_BOUNDED_NOISE, Protected, planned_term
 from holdfast.theory.base.concentration import SubGaussian
 from holdfast.theory.leakage.equal_width import bounded_noise_half_width
 
-__all__ = ["ATTACKS", "AttackKind", "SignsOf", "Staged", "attack_cell"]
-
 # Rows of so many +-1 features: independent ones, or as a rehearsal needs them.
 SignsOf = Callable[[int], Population]
 # Half-widths of the snowball's questions: about 0.3 of the range.

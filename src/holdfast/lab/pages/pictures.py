@@ -14,8 +14,6 @@ from holdfast.lab.arena.trial import TrialsVerdict
 if TYPE_CHECKING:
     import altair
 
-__all__ = ["coverage_chart", "experiment_chart", "svg", "tightness_chart"]
-
 _HOLDS, _BROKEN, _NEITHER = "#0b6e4f", "#c62828", "#7a7a7a"
 _WORDS = ["holds", "BROKEN", "doubtful", "no interval", "too few trials"]
 _COLOURS = [_HOLDS, _BROKEN, "#d9822b", _NEITHER, _NEITHER]

@@ -23,20 +23,6 @@ from holdfast.lab.world.holders import Plain, Splitting
 from holdfast.lab.world.populations import Signs, terms_on
 from holdfast.lab.world.session import Protected, planned_terms
 
-__all__ = [
-    "FEATURES",
-    "ROWS",
-    "Pages",
-    "Report",
-    "Section",
-    "Sheet",
-    "campaign_sheet",
-    "experiment_sheet",
-    "reports",
-    "showcase",
-    "tightness_sheet",
-]
-
 # A number, perhaps "of" another, or with a remark in brackets.
 _NUMBER = re.compile(r"[-+.,\d]+( of [\d,]+)?( \([\d,]+ to [\d,]+\))?|none")
 _WIDE = 10  # columns for which a page needs smaller letters

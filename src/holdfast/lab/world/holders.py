@@ -21,21 +21,7 @@ from holdfast.papers.theorems.baselines import (
     sample_splitting_binomial_half_width,
     sample_splitting_half_width,
 )
-from holdfast.theory.base.intervals import empirical_bernstein_radius
-
-__all__ = [
-    "ByContent",
-    "CapPerAccount",
-    "Holder",
-    "LeakyTime",
-    "LeakyWidth",
-    "Plain",
-    "Session",
-    "Shown",
-    "Splitting",
-    "as_if_fixed",
-    "as_if_independent",
-]
+from holdfast.papers.theorems.published import empirical_bernstein_radius
 
 
 @dataclass(frozen=True, slots=True)

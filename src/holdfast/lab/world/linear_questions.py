@@ -33,26 +33,6 @@ from holdfast.statistics.description import Prior
 from holdfast.theory.length.levels import option_millibits
 from holdfast.theory.length.words import option
 
-__all__ = [
-    "HALF_RANGE",
-    "POINT_BITS",
-    "Arrays",
-    "BothPositive",
-    "HasLength",
-    "LabQuestion",
-    "Linear",
-    "Members",
-    "Parity",
-    "Staircase",
-    "Tails",
-    "Vote",
-    "WrittenVote",
-    "average",
-    "grid_moments",
-    "moments_of",
-]
-
-
 # Sums of real values are cut off at +-HALF_RANGE and shown as fractions of that range.
 HALF_RANGE = 40.0
 POINT_BITS = 4096

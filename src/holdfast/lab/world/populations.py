@@ -38,18 +38,6 @@ from holdfast.theory.base.concentration import (
     SubGaussian,
 )
 
-__all__ = [
-    "AutoRegressive",
-    "Blocks",
-    "HeavyTails",
-    "OnePoint",
-    "Population",
-    "Resampled",
-    "Signs",
-    "terms_on",
-    "universe",
-]
-
 # The largest sum of weights for which the law of a vote is computed exactly.
 _MOST_WEIGHT = 5_000_000
 

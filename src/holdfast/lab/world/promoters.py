@@ -22,8 +22,6 @@ from holdfast.question import GRID, ColumnType, RowValue, Schema, parse_row, row
 from holdfast.statistics.mean import Mean
 from holdfast.theory.direct.paired import sign_test_log_p
 
-__all__ = ["Deciding", "EachTested", "Gated", "KeepBest", "Pair", "Promoter", "gate_terms"]
-
 _EVEN = 0.5  # no difference, as a fraction of [-1, 1]
 
 

@@ -58,17 +58,6 @@ from holdfast.theory.base.intervals import Interval
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = [
-    "BY_BOUNDED_NOISE",
-    "GuessedBy",
-    "LabSample",
-    "NoisyPart",
-    "Protected",
-    "asking",
-    "lab_secret",
-    "planned_terms",
-]
-
 GuessedBy = Literal["nobody", "analyst", "train", "last best"]
 BY_BOUNDED_NOISE = "bounded noise"
 _ROW = "number"

@@ -35,8 +35,6 @@ from holdfast.theory.length.levels import described_log_level
 if TYPE_CHECKING:
     from holdfast.data.polars import PolarsSample
 
-__all__ = ["ByDescription", "ByScale"]
-
 
 @dataclass(frozen=True, slots=True)
 class ByDescription:

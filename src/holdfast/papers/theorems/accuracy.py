@@ -32,6 +32,19 @@ from typing import Literal, get_args
 
 from holdfast import require
 from holdfast.errors import InvalidArgument
+from holdfast.papers.theorems.composition import (
+    Composed,
+    approximate_composed_eta,
+    approximate_composition,
+    composed_eta,
+    pure_composition,
+)
+from holdfast.papers.theorems.other_accounts import gaussian_log_charge, laplace_log_charge
+from holdfast.papers.theorems.typical_noise import (
+    gaussian_mechanism_error_printed,
+    gaussian_scale_printed,
+    laplace_mechanism_error,
+)
 from holdfast.theory.base.concentration import Concentration, SubGaussian
 from holdfast.theory.base.safeside import (
     golden_minimum,
@@ -42,48 +55,10 @@ from holdfast.theory.base.safeside import (
     round_up,
 )
 from holdfast.theory.base.theorem import theorem
-from holdfast.theory.leakage.nats import (
-    gaussian_log_charge,
-    gaussian_noise_error,
-    laplace_log_charge,
-)
-from holdfast.theory.typical.calibrated_noise import (
-    gaussian_mechanism_error_printed,
-    gaussian_scale,
-    gaussian_scale_printed,
-    laplace_mechanism_error,
-)
-from holdfast.theory.typical.composition import (
-    Composed,
-    approximate_composed_eta,
-    approximate_composition,
-    composed_eta,
-    log_geometric_sum,
-    pure_composition,
-)
+from holdfast.theory.leakage.nats import gaussian_noise_error
+from holdfast.theory.typical.calibrated_noise import gaussian_scale
 from holdfast.theory.typical.notion import log_probability_or_zero
-
-__all__ = [
-    "ACCURACY_CHAINS",
-    "NOISES",
-    "Accuracy",
-    "AccuracyForm",
-    "AccuracyNoise",
-    "GaussianAnswers",
-    "LaplaceAnswers",
-    "accuracy_half_width",
-    "accuracy_log_failure",
-    "direct_accuracy",
-    "direct_accuracy_log_failure",
-    "gaussian_accuracy_half_width",
-    "gaussian_direct_accuracy_log_failure",
-    "gaussian_leakage_accuracy_log_failure",
-    "gaussian_literal_accuracy_log_failure",
-    "leakage_accuracy",
-    "leakage_accuracy_log_failure",
-    "literal_accuracy",
-    "literal_accuracy_log_failure",
-]
+from holdfast.theory.typical.sharp_composition import log_geometric_sum
 
 
 def accuracy_half_width(k: int, alpha: float, eta: float, log_beta2: float) -> float:

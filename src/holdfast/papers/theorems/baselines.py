@@ -18,17 +18,6 @@ from holdfast.theory.base import special
 from holdfast.theory.base.safeside import largest_integer, round_up
 from holdfast.theory.base.theorem import theorem
 
-__all__ = [
-    "bonferroni_half_width",
-    "multiplicative_weights_drop",
-    "multiplicative_weights_step",
-    "multiplicative_weights_surprises",
-    "one_look_half_width",
-    "sample_splitting_binomial_half_width",
-    "sample_splitting_half_width",
-]
-
-
 _LOG2 = math.log(2)
 _SMALLEST_TRUSTED = 1e-250  # the incomplete beta function underflows not far below
 

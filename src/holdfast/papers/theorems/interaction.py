@@ -20,32 +20,23 @@ from collections.abc import Iterable
 
 from holdfast import require
 from holdfast.errors import InvalidArgument
+from holdfast.papers.theorems.composition import (
+    Composed,
+    approximate_composition,
+    equal_marginal_conditioning,
+    pure_composition,
+    sharp_composition,
+)
 from holdfast.theory.base.safeside import log_add, log_up, round_up, smallest_true
 from holdfast.theory.base.theorem import theorem
 from holdfast.theory.notions.arrows import gdp_to_approx_dp
 from holdfast.theory.notions.composing import GDP
-from holdfast.theory.typical.composition import (
-    Composed,
-    approximate_composition,
-    pure_composition,
-)
 from holdfast.theory.typical.generalisation import stopped_oracle_sequential_log_bound
 from holdfast.theory.typical.notion import log_probability_or_zero
 from holdfast.theory.typical.sharp_composition import (
     bad_event_log_bound,
-    equal_marginal_conditioning,
     optimal_composition_log_delta,
-    sharp_composition,
 )
-
-__all__ = [
-    "Candidate",
-    "gaussian_candidates",
-    "gaussian_composition",
-    "least_gaussian_composition",
-    "least_printed_composition",
-    "least_sharp_composition",
-]
 
 Candidate = tuple[float, float, float]  # eta, ln tau, ln nu
 

@@ -15,8 +15,6 @@ from holdfast.errors import InvalidArgument
 from holdfast.theory.base.safeside import round_up
 from holdfast.theory.base.theorem import theorem
 
-__all__ = ["least_tau", "multiplicative_distance", "total_variation"]
-
 
 def _laws(p: Sequence[float], q: Sequence[float]) -> list[tuple[float, float]]:
     for name, law in (("p", p), ("q", q)):

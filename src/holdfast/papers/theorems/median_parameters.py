@@ -15,24 +15,11 @@ from dataclasses import dataclass
 
 from holdfast import require
 from holdfast.errors import InvalidArgument
+from holdfast.papers.theorems.surprise_codes import log_nodes
 from holdfast.theory.base import special
 from holdfast.theory.base.safeside import round_down, round_up
 from holdfast.theory.base.theorem import SourceNote, theorem
-from holdfast.theory.leakage.checks import log_nodes
 from holdfast.theory.leakage.claim_levels import log_gamma_error
-
-__all__ = [
-    "MedianParameters",
-    "histogram_mistakes",
-    "log_public_tree",
-    "median_mechanism_width",
-    "median_mechanism_width_printed",
-    "median_parameters",
-    "median_parameters_printed",
-    "median_samples",
-    "sequence_mistakes",
-    "volume_mistakes",
-]
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ from holdfast.papers.theorems.accuracy import (
 from holdfast.papers.theorems.median_parameters import median_mechanism_width
 from holdfast.theory.base import special
 from holdfast.theory.base.concentration import Concentration, SubGaussian
-from holdfast.theory.base.safeside import golden_minimum, largest_true, log1mexp
+from holdfast.theory.base.safeside import golden_minimum, largest_true, log1mexp, round_up
 from holdfast.theory.base.theorem import theorem
 from holdfast.theory.planning import (
     Method,
@@ -39,17 +39,6 @@ from holdfast.theory.planning import (
     profile_log_weight,
     profile_scale,
 )
-
-__all__ = [
-    "bassily_2016_half_width",
-    "dwork_2015_half_width",
-    "jung_2020_half_width",
-    "ladder_best_score_half_width",
-    "published_methods",
-    "rogers_2020_check_log_level",
-    "rogers_2020_guess_and_check_half_width",
-    "russo_zou_half_width",
-]
 
 _LOG2 = math.log(2)
 _UNIT = SubGaussian(1.0)
@@ -349,3 +338,21 @@ def _typically_stable(name: str, accuracy: _Accuracy, noise: AccuracyNoise) -> M
 @lru_cache(maxsize=4096)  # a plan asks for the same ones again and again
 def _in_scales(accuracy: _Accuracy, noise: AccuracyNoise, k: int, log_beta: float) -> float:
     return accuracy(k, log_beta, _UNIT, noise).half_width
+
+
+@theorem(
+    source="Literature",
+    place="Maurer & Pontil 2009, Theorem 4, two-sided",
+    statement="For n >= 2 iid [0, 1] values with sample variance V (divisor n - 1), the mean is "
+    "within sqrt(2 V L/n) + 7 L/(3(n - 1)), L = ln 4 - log_p, of its expectation with probability "
+    ">= 1 - e^{log_p}.",
+    domain="n >= 2, 0 <= variance <= n/(4(n - 1)), log_p <= 0; iid [0, 1] values",
+    monotone={"n": "down", "variance": "up", "log_p": "down"},
+    slack="the term 7 L/(3 n) is lost when the variance is known",
+)
+def empirical_bernstein_radius(n: int, variance: float, log_p: float) -> float:
+    """The half-width of the empirical Bernstein interval, rounded up."""
+    n = require.integer_at_least("n", n, 2)
+    variance = require.non_negative("variance", variance)
+    L = math.log(4.0) - require.log_probability("log_p", log_p)
+    return round_up(math.sqrt(2 * variance * L / n) + 7 * L / (3 * (n - 1)))

@@ -19,22 +19,10 @@ import math
 
 from holdfast import require
 from holdfast.errors import ToleranceTooTight
+from holdfast.papers.theorems.notions import gaussian_scale_for_tv
 from holdfast.theory.base.safeside import round_down, round_up
 from holdfast.theory.base.theorem import SourceNote, theorem
-from holdfast.theory.notions.distances import gaussian_scale_for_tv
 from holdfast.theory.typical.notion import log_probability_or_zero
-
-__all__ = [
-    "epsilon_for_expected_error",
-    "gaussian_scale_for_expected_error",
-    "gaussian_scale_for_expected_error_printed",
-    "subsample_size",
-    "subsample_size_printed",
-    "tv_expected_error",
-    "tv_expected_error_printed",
-    "tv_for_expected_error",
-    "tv_least_expected_error",
-]
 
 
 def _fluctuation(n: int, log_delta: float) -> float:

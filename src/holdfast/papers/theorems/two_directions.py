@@ -26,8 +26,6 @@ from holdfast import require
 from holdfast.theory.base.safeside import log_add, log_up, round_up
 from holdfast.theory.base.theorem import theorem
 
-__all__ = ["centre_log_delta", "least_two_directions"]
-
 _ORDERS = tuple(0.05 * 1.2**step for step in range(34))
 _SPREADS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.85, 1.0)
 _ENVELOPE = math.log(0.05)  # e as a part of delta

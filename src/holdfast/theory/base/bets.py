@@ -32,33 +32,6 @@ from holdfast.theory.base.safeside import (
 )
 from holdfast.theory.base.theorem import theorem
 
-__all__ = [
-    "Array",
-    "Settled",
-    "StakeLadder",
-    "Tally",
-    "centred",
-    "counted",
-    "counted_pairs",
-    "even_odds_log_p",
-    "exact_values",
-    "first_kept",
-    "fixed_lower_odds",
-    "last_rejected",
-    "log_bets",
-    "log_capital",
-    "log_least_capital",
-    "log_mixture",
-    "lower_odds",
-    "odds_interval",
-    "settled_by",
-    "share_above",
-    "share_below",
-    "spread_ladder",
-    "unit_values",
-]
-
-
 Array = NDArray[np.float64]
 # Whether two numbers, and all between them, would be told alike.
 Settled = Callable[[float, float], bool]

@@ -20,22 +20,6 @@ from holdfast.theory.base import special
 from holdfast.theory.base.safeside import round_up, smallest_true
 from holdfast.theory.base.theorem import SourceNote, theorem
 
-__all__ = [
-    "Bernstein",
-    "BinomialMean",
-    "BoundedDifferences",
-    "BoundedMean",
-    "Concentration",
-    "DeclaredTail",
-    "SubExponential",
-    "SubGaussian",
-    "TwoSampleU",
-    "sub_exponential_log_tail_printed",
-    "sub_gaussian_log_tail",
-    "sub_gaussian_log_tail_printed",
-    "sub_gaussian_radius",
-]
-
 _LN2 = math.log(2.0)
 
 
@@ -105,21 +89,6 @@ class SubGaussian:
 
     def __post_init__(self) -> None:
         require.positive("sigma", self.sigma)
-
-
-@theorem(
-    source="BF2",
-    place="Section 2.2, printed",
-    statement="Printed: a sigma-sub-Gaussian question deviates by more than a with probability "
-    "below exp(-a^2/(2 sigma^2)). False: the factor 2 is missing.",
-    domain="sigma > 0, radius >= 0",
-    monotone={"sigma": "up", "radius": "down"},
-    slack="unsound by ln 2",
-)
-def sub_gaussian_log_tail_printed(sigma: float, radius: float) -> float:
-    """The printed log-tail without ln 2: kept to show the difference, used for no interval."""
-    sigma = require.positive("sigma", sigma)
-    return -0.5 * (require.non_negative("radius", radius) / sigma) ** 2
 
 
 @theorem(
@@ -287,22 +256,6 @@ class SubExponential:
         if e <= 0.5 * (self.sigma / self.b) ** 2:
             return round_up(self.sigma * math.sqrt(2.0 * e))
         return round_up(self.b * e + 0.5 * self.sigma**2 / self.b)
-
-
-@theorem(
-    source="BF2",
-    place="Section 2.2, sub-exponential queries, printed",
-    statement="Printed: ln P[|q - theta| > a] < -min(a^2/(2 sigma^2), sigma^2/(2 b^2)). The "
-    "factor 2 is missing and the tail stops falling at a = sigma^2/b.",
-    domain="sigma > 0, b > 0, radius >= 0",
-    monotone={"radius": "down", "b": "up"},
-    slack="unsound by ln 2; useless for small probabilities",
-)
-def sub_exponential_log_tail_printed(sigma: float, b: float, radius: float) -> float:
-    """The printed, saturating log-tail: kept to show the difference."""
-    ratio = require.positive("sigma", sigma) / require.positive("b", b)
-    a = require.non_negative("radius", radius)
-    return -min(0.5 * (a / sigma) ** 2, 0.5 * ratio**2)
 
 
 @theorem(

@@ -34,17 +34,6 @@ from holdfast.theory.base.safeside import log_down, log_up, round_down, round_up
 from holdfast.theory.base.theorem import theorem
 from holdfast.theory.base.unbounded import scaled_tail
 
-__all__ = [
-    "MOST_ROWS_IN_A_UNIT",
-    "ClusteredDifferences",
-    "ClusteredRows",
-    "ClusteredUnits",
-    "GraphMean",
-    "MDependentMean",
-    "MarkovMean",
-    "PooledUnits",
-]
-
 MOST_ROWS_IN_A_UNIT = 2**20
 
 

@@ -46,17 +46,6 @@ from holdfast.theory.base.unbounded import (
     Windowed,
 )
 
-__all__ = [
-    "CatoniMean",
-    "MedianOfMeans",
-    "PolynomialTail",
-    "SubWeibull",
-    "TailTable",
-    "gamma_from_text",
-    "gamma_text",
-]
-
-
 _LN2 = math.log(2.0)
 _MOST_POINTS = 1_000
 _MOST_BLOCKS = 999

@@ -29,24 +29,6 @@ from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.safeside import float_above, float_below
 from holdfast.theory.base.theorem import theorem
 
-__all__ = [
-    "ShownGates",
-    "ThresholdCut",
-    "conjunction_implied",
-    "cuts_implied",
-    "difference_implied",
-    "disjunction_implied",
-    "intersection_implied",
-    "linear_implied",
-    "open_sides",
-    "quantile_implied",
-    "root_implied",
-    "square_implied",
-    "threshold_implied",
-    "verdict_implied",
-    "whole_implied",
-]
-
 _Number: TypeAlias = Fraction | float  # floats stand for infinite ends alone
 _ROOT_BITS = 200
 _ZERO, _ONE = Fraction(0), Fraction(1)

@@ -32,29 +32,6 @@ from holdfast.theory.base.safeside import (
 )
 from holdfast.theory.base.theorem import theorem
 
-__all__ = [
-    "Interval",
-    "band_points",
-    "bentkus_upper",
-    "cdf_band_lower",
-    "clopper_pearson",
-    "clopper_pearson_upper",
-    "clopper_pearson_within",
-    "dkw_radius",
-    "empirical_bernstein_radius",
-    "independent_clopper_pearson",
-    "independent_clopper_pearson_upper",
-    "kl_interval",
-    "kl_upper",
-    "log_binomial_cdf",
-    "quantile_ranks",
-    "share_interval",
-    "threshold_interval",
-    "two_sided_unlike_level",
-    "unlike_level",
-]
-
-
 _LN2 = math.log(2.0)
 _EPS = 2.0**-52
 # Below this log-probability the regularised incomplete beta function underflows.
@@ -270,24 +247,6 @@ def kl_interval(n: int, mean: float, log_p: float) -> Interval:
     """The two-sided Chernoff interval, rounded outwards."""
     L = _LN2 - require.log_probability("log_p", log_p)
     return Interval(_mirrored(kl_upper(n, 1.0 - mean, L)), kl_upper(n, mean, L))
-
-
-@theorem(
-    source="Literature",
-    place="Maurer & Pontil 2009, Theorem 4, two-sided",
-    statement="For n >= 2 iid [0, 1] values with sample variance V (divisor n - 1), the mean is "
-    "within sqrt(2 V L/n) + 7 L/(3(n - 1)), L = ln 4 - log_p, of its expectation with probability "
-    ">= 1 - e^{log_p}.",
-    domain="n >= 2, 0 <= variance <= n/(4(n - 1)), log_p <= 0; iid [0, 1] values",
-    monotone={"n": "down", "variance": "up", "log_p": "down"},
-    slack="the term 7 L/(3 n) is lost when the variance is known",
-)
-def empirical_bernstein_radius(n: int, variance: float, log_p: float) -> float:
-    """The half-width of the empirical Bernstein interval, rounded up."""
-    n = require.integer_at_least("n", n, 2)
-    variance = require.non_negative("variance", variance)
-    L = math.log(4.0) - require.log_probability("log_p", log_p)
-    return round_up(math.sqrt(2 * variance * L / n) + 7 * L / (3 * (n - 1)))
 
 
 def _mirrored(upper: float) -> float:

@@ -24,23 +24,6 @@ from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.safeside import float_above, float_below, round_up
 from holdfast.theory.base.theorem import theorem
 
-__all__ = [
-    "condition_variance",
-    "conditional_mean_interval",
-    "correlation_interval",
-    "covariance_interval",
-    "difference_interval",
-    "group_variance",
-    "quantile_interval",
-    "ratio_interval",
-    "same_cost_tolerance",
-    "share_variance",
-    "std_interval",
-    "total_interval",
-    "variance_interval",
-]
-
-
 _ZERO, _ONE = Fraction(0), Fraction(1)
 
 

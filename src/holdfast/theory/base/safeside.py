@@ -13,23 +13,6 @@ from fractions import Fraction
 
 from holdfast import require
 
-__all__ = [
-    "float_above",
-    "float_below",
-    "golden_minimum",
-    "largest_integer",
-    "largest_true",
-    "level_share",
-    "log1mexp",
-    "log_add",
-    "log_down",
-    "log_up",
-    "round_down",
-    "round_up",
-    "smallest_integer",
-    "smallest_true",
-]
-
 _ULP = math.ulp(1.0)
 _NEAR = 1e-9  # how far a guess is taken to be off at most, as a part of it
 _INVERSE_GOLDEN = (math.sqrt(5) - 1) / 2

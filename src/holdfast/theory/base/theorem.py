@@ -17,18 +17,6 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any, Literal, TypeVar
 
-__all__ = [
-    "NOTE_KINDS",
-    "SOURCES",
-    "Direction",
-    "NoteKind",
-    "SourceNote",
-    "Theorem",
-    "find_theorems",
-    "registry",
-    "theorem",
-]
-
 Direction = Literal["up", "down"]
 NoteKind = Literal["slip", "copy", "loose"]
 _Decorated = TypeVar("_Decorated", bound=Callable[..., Any])

@@ -25,21 +25,6 @@ from holdfast.theory.base.safeside import (
 )
 from holdfast.theory.base.theorem import theorem
 
-__all__ = [
-    "GroupOfRows",
-    "InUnits",
-    "Narrower",
-    "SpreadOfRows",
-    "UnboundedMean",
-    "UnboundedUnits",
-    "Windowed",
-    "difference_scale",
-    "mean_square_log_p",
-    "scale_in_group",
-    "scaled_tail",
-    "square_scale",
-]
-
 
 def scaled_tail(sigma: float, b: float | None) -> SubGaussian | SubExponential:
     """The tail of deviations of scale sigma; with b, sub-exponential ones."""

@@ -19,15 +19,6 @@ from holdfast.theory.base.intervals import Interval, kl_interval
 from holdfast.theory.base.safeside import level_share
 from holdfast.theory.base.theorem import theorem
 
-__all__ = [
-    "Ranks",
-    "auc_block_interval",
-    "auc_interval",
-    "auc_kl_interval",
-    "block_counts",
-    "rank_areas",
-]
-
 _TOGETHER = 1 << 20  # rows whose blocks are ranked at once
 
 

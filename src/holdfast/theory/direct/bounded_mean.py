@@ -42,25 +42,6 @@ from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.safeside import level_share, round_up
 from holdfast.theory.base.theorem import theorem
 
-__all__ = [
-    "BLOCKS",
-    "NEAR",
-    "SERIES",
-    "above_half_log_p",
-    "bet_excess",
-    "bet_lower",
-    "block_powers",
-    "bounded_mean_interval",
-    "bounded_mean_lower",
-    "enclosed_mean_interval",
-    "half_each_interval",
-    "half_each_lower",
-    "log_wealth",
-    "mean_cells",
-    "outlier_floor_mass",
-    "sum_of_series",
-]
-
 
 @theorem(
     source="Holdfast",

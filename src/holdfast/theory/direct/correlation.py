@@ -36,15 +36,6 @@ from holdfast.theory.base.theorem import theorem
 from holdfast.theory.direct.auc import auc_block_interval
 from holdfast.theory.direct.bounded_mean import bounded_mean_interval, enclosed_mean_interval
 
-__all__ = [
-    "PairBets",
-    "block_concordance",
-    "correlation_by_bets",
-    "kendall_block_interval",
-    "kendall_blocks",
-    "sum_of_signs",
-]
-
 # The ratios r_m of which the sample chooses one: their boxes have 1/200 of a box's level.
 _RATIOS = [1.05**i for i in range(-100, 100)]
 # Levels: four boxes of means, two sides of r, two ends of rho: 4/20 + 2/40 + 2 * 3/8 = 1.

@@ -35,17 +35,6 @@ from holdfast.theory.base.safeside import level_share, round_up
 from holdfast.theory.base.theorem import theorem
 from holdfast.theory.direct.unit_sums import enclosed_group_interval, group_mean_interval
 
-__all__ = [
-    "CountBlocks",
-    "Enclosed",
-    "design_difference_lower",
-    "enclosed_difference_interval",
-    "group_difference_lower",
-    "share_difference_interval",
-    "share_difference_lower",
-    "share_order",
-]
-
 # What of a side's level goes to the box of theta2, and what is left for the bet.
 _BOX, _BET = 0.1, 0.9
 # The joint bets are narrower from n1 n2/(n1 + n2) = 5 (L + 2.5) on: measured on coins and delays.

@@ -22,14 +22,6 @@ from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.safeside import largest_true, level_share, round_down, round_up
 from holdfast.theory.base.theorem import theorem
 
-__all__ = [
-    "enclosed_moment_interval",
-    "loss_ratio_lower",
-    "moment_upper",
-    "positive_mean_lower",
-    "root_interval",
-]
-
 
 def root_interval(interval: Interval) -> Interval:
     """The interval of the root of a mean that is not negative (RMSE of MSE), rounded outwards."""

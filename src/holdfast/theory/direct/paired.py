@@ -36,21 +36,6 @@ from holdfast.theory.base.safeside import (
 )
 from holdfast.theory.base.theorem import theorem
 
-__all__ = [
-    "DEEPEST",
-    "TEST_SHARE",
-    "detectable_gain",
-    "exact_paired_exceeds",
-    "exact_paired_lower",
-    "paired_difference_interval",
-    "paired_difference_lower",
-    "paired_difference_within",
-    "paired_score_interval",
-    "paired_score_lower",
-    "sign_test_log_p",
-    "smallest_shown_difference",
-]
-
 # Paired differences of alike rows by their exact law, at the worst share of differing rows.
 #
 # Symbols: n alike rows with differences +1, -1 or 0, b and c of the first two; theta = P(+1) -

@@ -29,13 +29,6 @@ from holdfast.theory.base.safeside import level_share, round_down, round_up
 from holdfast.theory.base.theorem import theorem
 from holdfast.theory.direct.bounded_mean import bounded_mean_interval, enclosed_mean_interval
 
-__all__ = [
-    "covariance_by_bets",
-    "enclosed_std_by_bets",
-    "enclosed_variance_by_bets",
-    "variance_by_bets",
-]
-
 
 @theorem(
     source="Holdfast",

@@ -18,18 +18,6 @@ from holdfast.errors import InvalidArgument
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.safeside import float_above, float_below, level_share
 
-__all__ = [
-    "POINTS",
-    "STEPS",
-    "GridSymbol",
-    "StepSymbol",
-    "contained_levels",
-    "grid_answer",
-    "grid_symbol",
-    "step_interval",
-    "step_symbol",
-]
-
 STEPS = 64
 POINTS = 4096
 

@@ -41,16 +41,6 @@ from holdfast.theory.base.theorem import theorem
 from holdfast.theory.direct.bounded_mean import enclosed_mean_interval
 from holdfast.theory.direct.difference import Enclosed
 
-__all__ = [
-    "Stratum",
-    "coin_bets_interval",
-    "coin_effect_interval",
-    "coin_trial_interval",
-    "pair_differences",
-    "shuffled_effect_interval",
-    "shuffled_effect_lower",
-]
-
 _MOST_AT_STAKE = 1.0 - 2.0**-10
 
 

@@ -42,25 +42,6 @@ from holdfast.theory.base.safeside import level_share, round_down, round_up
 from holdfast.theory.base.theorem import theorem
 from holdfast.theory.direct.bounded_mean import outlier_floor_mass
 
-__all__ = [
-    "SUMMATION_ERROR",
-    "UnitSums",
-    "enclosed_group_interval",
-    "f1_interval",
-    "f1_of_share",
-    "f_beta_interval",
-    "group_mean_interval",
-    "m_dependent_mean_interval",
-    "pooled_mean_interval",
-    "unit_deviations",
-    "unit_difference_interval",
-    "unit_difference_lower",
-    "unit_floor",
-    "unit_mean_interval",
-    "within_units_interval",
-    "within_units_lower",
-]
-
 # Sums of values lie on this grid inside a bet; m - S is exact for the largest units there may be.
 _GRID = 2.0**30
 SUMMATION_ERROR = 2.0**-47  # of a mean of values in [0, 1], which numpy adds up in pairs

@@ -52,37 +52,6 @@ from holdfast.theory.direct.bounded_mean import bet_excess, bet_lower, enclosed_
 from holdfast.theory.direct.paired import paired_difference_within
 from holdfast.theory.direct.unit_sums import SUMMATION_ERROR, unit_mean_interval
 
-__all__ = [
-    "GRADES",
-    "GRADE_SHARES",
-    "adjusted_p",
-    "claim_holds",
-    "claim_log_level",
-    "confirmations_log_charge",
-    "confirmed_paired_half_width",
-    "confirmed_share_half_width",
-    "declared_surprise_prior",
-    "grade_log_charge",
-    "grade_log_levels",
-    "log_gamma_error",
-    "log_left",
-    "lookup_log_weight",
-    "mean_claim_holds",
-    "never_surprised_odds",
-    "ordered_log_levels",
-    "paired_claim_holds",
-    "parallel_log_levels",
-    "radius_claim_holds",
-    "running_adjusted_p",
-    "share_claim_holds",
-    "surprise_log_level",
-    "surprise_prior",
-    "symbol_log_charge",
-    "symbol_log_level",
-    "two_sided_log_level",
-    "unit_claim_holds",
-]
-
 
 @theorem(
     source="Holdfast",
@@ -437,8 +406,7 @@ def surprise_prior(c: int, f: int, m: int = 1) -> float:
     check of the batch, so the products of eps and 1 - eps sum to 1 over all 2^m patterns.
     """
     c = require.integer_at_least("c", c, 0)
-    f = require.integer_at_least("f", f, 0)
-    require.between("f", f, 0, c)
+    f = require.integer_between("f", f, 0, c)
     m = require.positive_integer("m", m)
     a, b = _SURPRISED + f, _CONFIRMED + c - f
     log_kept = math.fsum(math.log1p(-a / (a + b + i)) for i in range(m))

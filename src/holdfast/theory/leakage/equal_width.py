@@ -26,36 +26,7 @@ from holdfast.theory.base.concentration import Concentration
 from holdfast.theory.base.safeside import smallest_true
 from holdfast.theory.base.theorem import theorem
 from holdfast.theory.leakage.claim_levels import declared_surprise_prior
-from holdfast.theory.leakage.nats import gaussian_noise_error
-from holdfast.theory.leakage.release import RESOLUTION, discrete_uniform_overhead
-
-__all__ = [
-    "MOST_EXACT",
-    "bounded_noise_fits",
-    "bounded_noise_half_width",
-    "check_fits",
-    "check_half_width",
-    "claims_fit",
-    "claims_half_width",
-    "continuum_questions",
-    "gaussian_leakage_fits",
-    "gaussian_leakage_half_width",
-    "laplace_fits",
-    "laplace_half_width",
-    "least_half_width",
-    "most_asks",
-    "most_roundings",
-    "renyi_fits",
-    "renyi_half_width",
-    "rounding_cost",
-    "rounding_fits",
-    "rounding_half_width",
-    "rounds_fit",
-    "rounds_half_width",
-    "steps_at_least",
-    "uniform_cost",
-]
-
+from holdfast.theory.leakage.release import discrete_uniform_overhead
 
 # A cost takes (alpha, t) and never falls with alpha.
 _Cost = Callable[[float, float], float]
@@ -67,7 +38,7 @@ _PANELS, _FEW_PANELS = 2_000, 20
 _PRECISION = 1e-7
 
 
-def _affords(
+def affords(
     profile: Concentration, t: float, start: float, steps: int, cost: _Cost, room: float = 0.0
 ) -> bool:
     """Whether `steps` answers can be charged from L = start, the radius staying below t - room."""
@@ -120,13 +91,9 @@ def uniform_cost(alpha: float, t: float) -> float:
 
 
 _OVERHEAD = discrete_uniform_overhead()
-# With unbounded noise of T = RESOLUTION cells in a scale: the cells are finer by one part in T e, e
-# the noise's error in scales (at least 0.67), and the radius spans up to two more of them, of which
-# each costs 1/(2T) at most.
-_UNBOUNDED_OVERHEAD = 3 / RESOLUTION
 
 
-def _first(k: int, log_beta: float) -> float:
+def log_questions_over_beta(k: int, log_beta: float) -> float:
     """ln(k/beta)."""
     k = require.positive_integer("k", k)
     return math.log(k) - require.log_probability("log_beta", log_beta)
@@ -134,7 +101,7 @@ def _first(k: int, log_beta: float) -> float:
 
 def bounded_noise_fits(profile: Concentration, k: int, t: float, log_beta: float) -> bool:
     """Whether k adaptive questions of half-width t can be answered with bounded noise."""
-    return _affords(profile, t, _first(k, log_beta), k - 1, uniform_cost)
+    return affords(profile, t, log_questions_over_beta(k, log_beta), k - 1, uniform_cost)
 
 
 @theorem(
@@ -149,35 +116,13 @@ def bounded_noise_fits(profile: Concentration, k: int, t: float, log_beta: float
 )
 def bounded_noise_half_width(profile: Concentration, k: int, log_beta: float) -> float:
     """The least half-width for k questions with bounded (discrete uniform) noise."""
-    floor = profile.radius(-_first(k, log_beta))
+    floor = profile.radius(-log_questions_over_beta(k, log_beta))
     return least_half_width(lambda t: bounded_noise_fits(profile, k, t, log_beta), floor)
-
-
-@theorem(
-    source="Holdfast",
-    place="Section 3, continuum limit",
-    statement="For sub-Gaussian questions of scale sigma, k = (t/sigma)^2 int_{z0}^1 z/(-ln(1 - "
-    "z)) dz with z0 = sigma sqrt(2 ln(2/beta_j))/t; as t/sigma grows this tends to (t/sigma)^2 "
-    "ln 2.",
-    domain="sigma > 0, tolerance > 0, log_share <= 0",
-    monotone={"sigma": "down", "tolerance": "up", "log_share": "up"},
-    slack="below the recurrence's count by a few questions; a guide, not a promise",
-)
-def continuum_questions(sigma: float, tolerance: float, log_share: float) -> float:
-    """How many questions of half-width t, each with share beta_j, in the continuum."""
-    ratio = require.positive("tolerance", tolerance) / require.positive("sigma", sigma)
-    log_share = require.log_probability("log_share", log_share)
-    z0 = math.sqrt(2 * (math.log(2) - log_share)) / ratio
-    if z0 >= 1.0:
-        return 0.0
-    width = (1.0 - z0) / _PANELS
-    middles = (z0 + (i + 0.5) * width for i in range(_PANELS))
-    return ratio**2 * width * math.fsum(z / -math.log1p(-z) for z in middles)
 
 
 def rounding_fits(profile: Concentration, k: int, t: float, log_beta: float) -> bool:
     """Whether k adaptive questions of half-width t can be answered by rounding."""
-    return _affords(profile, t, _first(k, log_beta), k - 1, rounding_cost)
+    return affords(profile, t, log_questions_over_beta(k, log_beta), k - 1, rounding_cost)
 
 
 def rounding_cost(alpha: float, t: float) -> float:
@@ -196,93 +141,8 @@ def rounding_cost(alpha: float, t: float) -> float:
 )
 def rounding_half_width(profile: Concentration, k: int, log_beta: float) -> float:
     """The least half-width for k questions with rounding alone."""
-    floor = profile.radius(-_first(k, log_beta))
+    floor = profile.radius(-log_questions_over_beta(k, log_beta))
     return least_half_width(lambda t: rounding_fits(profile, k, t, log_beta), floor)
-
-
-def laplace_fits(profile: Concentration, k: int, t: float, log_beta: float) -> bool:
-    """Whether k adaptive questions of half-width t can be answered with Laplace noise."""
-    start = _first(k, log_beta) + math.log(2)
-
-    def cost(alpha: float, t: float) -> float:
-        return math.log1p(alpha * start / (t - alpha)) + _UNBOUNDED_OVERHEAD
-
-    return _affords(profile, t, start, k - 1, cost)
-
-
-@theorem(
-    source="Holdfast",
-    place="Section 3, Laplace noise",
-    statement="With Laplace noise of scale (t - alpha_j)/ln(2k/beta) and shares beta/(2k) for the "
-    "sample and for the noise, k adaptive questions are within t with probability 1 - beta.",
-    domain="k >= 1, log_beta <= 0; any population for which the profile holds",
-    monotone={"k": "up", "log_beta": "down"},
-    slack="a factor ln(2k/beta) in the noise against bounded noise",
-)
-def laplace_half_width(profile: Concentration, k: int, log_beta: float) -> float:
-    """The least half-width for k questions with Laplace noise on the leakage account."""
-    floor = profile.radius(-_first(k, log_beta))
-    return least_half_width(lambda t: laplace_fits(profile, k, t, log_beta), floor)
-
-
-def gaussian_leakage_fits(profile: Concentration, k: int, t: float, log_beta: float) -> bool:
-    """Whether k adaptive questions of half-width t can be answered with Gaussian noise."""
-    start = _first(k, log_beta) + math.log(2)
-    peak = gaussian_noise_error(1.0, -start) * math.sqrt(2 / math.pi)
-
-    def cost(alpha: float, t: float) -> float:
-        return math.log1p(alpha * peak / (t - alpha)) + _UNBOUNDED_OVERHEAD
-
-    return _affords(profile, t, start, k - 1, cost)
-
-
-@theorem(
-    source="Holdfast",
-    place="Section 3, Gaussian noise",
-    statement="With N(0, s_j^2) noise, s_j = (t - alpha_j)/Phi^{-1}(1 - beta/(4k)), and shares "
-    "beta/(2k) for the sample and for the noise, k adaptive questions are within t with "
-    "probability 1 - beta.",
-    domain="k >= 1, log_beta <= 0; any population for which the profile holds",
-    monotone={"k": "up", "log_beta": "down"},
-    slack="a factor of about sqrt(ln(2k/beta)) in the noise against bounded noise",
-)
-def gaussian_leakage_half_width(profile: Concentration, k: int, log_beta: float) -> float:
-    """The least half-width for k questions with Gaussian noise on the leakage account."""
-    floor = profile.radius(-_first(k, log_beta))
-    return least_half_width(lambda t: gaussian_leakage_fits(profile, k, t, log_beta), floor)
-
-
-def check_fits(
-    profile: Concentration, k: int, surprises: int, t: float, log_beta: float, room: float = 0.0
-) -> bool:
-    """Whether k checks of half-width t can go on through any `surprises` of them being surprises.
-
-    The worst run has all the surprises allowed (as eps <= 1/2 each costs at least as much as a
-    confirmation), and the confirmations first (a surprise costs more the more has leaked).
-    """
-    eps = declared_surprise_prior(surprises, k)
-    charged = min(surprises, k - 1)
-    start = _first(k, log_beta) - (k - 1 - charged) * math.log1p(-eps)
-    log_eps = math.log(eps)
-    return _affords(profile, t, start, charged, lambda a, t: uniform_cost(a, t) - log_eps, room)
-
-
-@theorem(
-    source="Holdfast",
-    place="Section 4, check",
-    statement="k adaptive checks of half-width t, at most `surprises` of which are refuted in any "
-    "order, stay within t of the truth with probability 1 - beta; a guess within `room` of the "
-    "sample value is confirmed throughout.",
-    domain="k >= 1, 0 <= surprises <= k, log_beta <= 0, room >= 0",
-    monotone={"surprises": "up", "log_beta": "down", "room": "up"},
-    slack="worst order of surprises; Hoeffding-type radius where exact ones are narrower",
-)
-def check_half_width(
-    profile: Concentration, k: int, surprises: int, log_beta: float, room: float = 0.0
-) -> float:
-    """The least half-width for k checks with at most `surprises` surprises."""
-    floor = profile.radius(-_first(k, log_beta)) + require.non_negative("room", room)
-    return least_half_width(lambda t: check_fits(profile, k, surprises, t, log_beta, room), floor)
 
 
 def claims_fit(
@@ -294,12 +154,12 @@ def claims_fit(
     charged -ln eps and then asked with a share beta/k; the claims themselves take none, and are
     tested at what the asks leave.
     """
-    first, room = _first(k, log_beta), require.non_negative("room", room)
+    first, room = log_questions_over_beta(k, log_beta), require.non_negative("room", room)
     eps = declared_surprise_prior(surprises, k)
     refuted, nats = -math.log(eps), (surprises - k) * math.log1p(-eps)
     if surprises > MOST_EXACT:
         start = first + nats + refuted
-        return _affords(
+        return affords(
             profile, t, start, surprises, lambda a, t: uniform_cost(a, t) + refuted, room
         )
     for number in range(1, surprises + 1):
@@ -331,36 +191,6 @@ def claims_half_width(
     """The least half-width for k claims with at most `surprises` refuted."""
     floor = profile.radius(require.log_probability("log_beta", log_beta)) + room
     return least_half_width(lambda t: claims_fit(profile, k, surprises, t, log_beta, room), floor)
-
-
-def renyi_fits(profile: Concentration, k: int, t: float, log_beta: float, u: float) -> bool:
-    """Whether k questions of half-width t can be answered by Renyi accounting of order u."""
-    u = require.between("u", u, 0.0, 1.0, open_low=True)
-    k = require.positive_integer("k", k)
-    start = math.log(k) - require.log_probability("log_beta", log_beta) / u
-
-    def cost(alpha: float, t: float) -> float:
-        whole, part = divmod(alpha / (t - alpha), 1.0)
-        moment = (1 - part) * (whole + 1) ** u + part * (whole + 2) ** u
-        return math.log(moment) / u
-
-    return _affords(profile, t, start, k - 1, cost)
-
-
-@theorem(
-    source="Holdfast",
-    place="Section 3, Renyi refinement",
-    statement="For any u in (0, 1], with kappa^(u) = E[N^u], N = floor(r) + 1 + Bernoulli(frac r), "
-    "r = alpha/D: P[some bad] <= (sum_j (K_j^(u))^{1/u} p_j)^u for uniform noise.",
-    domain="k >= 1, log_beta <= 0, 0 < u <= 1; u fixed beforehand",
-    monotone={"k": "up", "log_beta": "down"},
-    slack="u = 1 is Theorem L; the best u gains 1 % at k = 1,000 and 3.5 % at 10,000",
-)
-def renyi_half_width(profile: Concentration, k: int, log_beta: float, u: float) -> float:
-    """The least half-width for k questions with uniform noise, by Renyi accounting of order u."""
-    u = require.between("u", u, 0.0, 1.0, open_low=True)
-    floor = profile.radius(-_first(k, log_beta / u))
-    return least_half_width(lambda t: renyi_fits(profile, k, t, log_beta, u), floor)
 
 
 # How many questions of one half-width: the leakage recurrence (`equal_width`), solved for k.

@@ -40,31 +40,6 @@ from holdfast.theory.base import special
 from holdfast.theory.base.safeside import round_up
 from holdfast.theory.base.theorem import theorem
 
-__all__ = [
-    "CHECK_PRIOR",
-    "DEV_LOOKS",
-    "FORECAST_TOLERANCE",
-    "GATE_PRIOR",
-    "OPTIMISMS",
-    "SKIP_BELOW",
-    "STATED_CHECK_PRIOR",
-    "STATED_GATE_PRIOR",
-    "DevPosterior",
-    "DevResult",
-    "Forecast",
-    "Forecasters",
-    "Mixture",
-    "TrainedGuess",
-    "check_forecasters",
-    "dev_rows_wanted",
-    "forecast",
-    "forecast_log_charge",
-    "forecast_weights",
-    "gate_forecasters",
-    "likely_half_width",
-    "needed_margin",
-]
-
 _Array: TypeAlias = npt.NDArray[np.float64]
 # What each forecaster says of a claim at a level (ln); None sleeps.
 Forecasters: TypeAlias = Callable[[float], Sequence[float | None]]
@@ -447,6 +422,26 @@ def likely_half_width(
     skewed = _SKEWED * math.sqrt(max(0.0, 1.0 - 4.0 * v)) * -log_p / n
     t = z * math.sqrt(v / n) + skewed + _LIKELY * math.sqrt(v * (1.0 / n + 1.0 / m))
     return min(0.5, t)
+
+
+def rows_of_reach(n: int, m: int, reach: float, log_p: float) -> tuple[int, float, int]:
+    """Rows, at most n, and the variance of a mean over them, that n rows are as good as, where an
+    interval at level p reaches so far on m others; and how many rows these are as good as.
+
+    The reach falls by the root of the number of rows. For a half-width that is likely: no promise
+    rests on it.
+    """
+    n, m = require.positive_integer("n", n), require.positive_integer("m", m)
+    reach = require.between("reach", reach, 0.0, 1.0)
+    z = max(_LEAST_DEVIATIONS, -float(special.ndtri_exp(require.log_probability("log_p", log_p))))
+    square = max(reach / z, _LEAST_ERROR) ** 2  # of the standard error, on the other rows
+    rows = max(1, min(n, math.floor(_MOST_VARIANCE * n / (square * m))))
+    variance = min(_MOST_VARIANCE, rows * square * m / n)
+    return rows, variance, max(1, math.floor(variance / square))
+
+
+_MOST_VARIANCE = 0.25  # of values in [0, 1]
+_LEAST_ERROR, _LEAST_DEVIATIONS = 2.0**-40, 0.1
 
 
 def check_forecasters(

@@ -28,15 +28,6 @@ from holdfast.theory.base.theorem import theorem
 from holdfast.theory.direct.paired import sign_test_log_p
 from holdfast.theory.leakage.claim_levels import paired_claim_holds
 
-__all__ = [
-    "declared_gate_prior",
-    "gate_gain",
-    "gate_power",
-    "gate_shows",
-    "gates_log_charge",
-    "open_gate_prior",
-]
-
 # Numbers of differing rows further than this many standard errors from n d are left out: what they
 # would add to the power is not counted.
 _REACH = 8.0

@@ -33,27 +33,6 @@ from holdfast.theory.base.concentration import Concentration
 from holdfast.theory.base.safeside import log_add, log_up, round_down, round_up
 from holdfast.theory.base.theorem import theorem
 
-__all__ = [
-    "LeakageAccount",
-    "ask_log_cost",
-    "confirmed_log_charge",
-    "discrete_uniform_log_charge",
-    "dp_log_charge",
-    "fixed_share",
-    "gaussian_log_charge",
-    "gaussian_noise_error",
-    "laplace_log_charge",
-    "laplace_noise_error",
-    "leakage_log_failure",
-    "log_capacity",
-    "open_ended_share",
-    "post_selected_radius",
-    "rounding_log_charge",
-    "surprise_log_charge",
-    "typical_log_charge",
-    "uniform_log_charge",
-]
-
 
 @theorem(
     source="Holdfast",
@@ -143,39 +122,6 @@ class LeakageAccount:
 
 @theorem(
     source="Holdfast",
-    place="Section 3, charges: uniform noise",
-    statement="q + uniform noise on [-D, D] is within D of q surely and is charged kappa = 1 + "
-    "alpha/D.",
-    domain="radius >= 0, half_range > 0",
-    monotone={"radius": "up", "half_range": "down"},
-    slack="none: attained by a two-point population",
-)
-def uniform_log_charge(radius: float, half_range: float) -> float:
-    """ln(1 + alpha/D)."""
-    alpha, D = require.non_negative("radius", radius), require.positive("half_range", half_range)
-    return round_up(math.log1p(alpha / D))
-
-
-@theorem(
-    source="Holdfast",
-    place="Section 3, charges: discrete uniform noise",
-    statement="g (floor(q/g + 1/2) + U{-m..m}) is within (m + 1/2) g of q surely and is charged "
-    "kappa = 1 + ceil(2 alpha/g)/(2m + 1).",
-    domain="radius >= 0, g > 0, m >= 0",
-    monotone={"radius": "up", "m": "down"},
-    slack="at most 1/(2m + 1) above the continuous form",
-)
-def discrete_uniform_log_charge(radius: float, g: float | Fraction, m: int) -> float:
-    """ln(1 + ceil(2 alpha/g)/(2m + 1)), the ceiling in exact arithmetic."""
-    alpha = Fraction(require.non_negative("radius", radius))
-    require.positive("g", g)
-    pitch = Fraction(g)
-    m = require.integer_at_least("m", m, 0)
-    return round_up(math.log1p(math.ceil(2 * alpha / pitch) / (2 * m + 1)))
-
-
-@theorem(
-    source="Holdfast",
     place="Section 3, charges: deterministic rounding",
     statement="Rounding q to a public grid of pitch 2D is within D of q and is charged "
     "kappa = ceil(alpha/D) + 1, the number of cells an interval of half-width alpha can meet.",
@@ -188,48 +134,6 @@ def rounding_log_charge(radius: float, half_pitch: float) -> float:
     alpha = Fraction(require.non_negative("radius", radius))
     D = Fraction(require.positive("half_pitch", half_pitch))
     return round_up(math.log(math.ceil(alpha / D) + 1))
-
-
-@theorem(
-    source="Holdfast",
-    place="Section 3, charges: Laplace noise",
-    statement="q + Laplace(b) noise is charged kappa = 1 + alpha/b.",
-    domain="radius >= 0, scale > 0",
-    monotone={"radius": "up", "scale": "down"},
-    slack="none: the integral of the largest Laplace density over the radius",
-)
-def laplace_log_charge(radius: float, scale: float) -> float:
-    """ln(1 + alpha/b)."""
-    alpha, b = require.non_negative("radius", radius), require.positive("scale", scale)
-    return round_up(math.log1p(alpha / b))
-
-
-@theorem(
-    source="L4",
-    place="Claim 6",
-    statement="Laplace(b) noise exceeds b ln(1/beta') with probability exactly beta'.",
-    domain="scale > 0, log_beta <= 0",
-    monotone={"scale": "up", "log_beta": "down"},
-    slack="none",
-)
-def laplace_noise_error(scale: float, log_beta: float) -> float:
-    """b ln(1/beta'), rounded up."""
-    b = require.positive("scale", scale)
-    return round_up(-b * require.log_probability("log_beta", log_beta))
-
-
-@theorem(
-    source="Holdfast",
-    place="Section 3, charges: Gaussian noise",
-    statement="q + N(0, s^2) noise is charged kappa = 1 + 2 alpha/(s sqrt(2 pi)).",
-    domain="radius >= 0, s > 0",
-    monotone={"radius": "up", "s": "down"},
-    slack="the stopped-oracle theorem is sharper for many answers",
-)
-def gaussian_log_charge(radius: float, s: float) -> float:
-    """ln(1 + 2 alpha/(s sqrt(2 pi)))."""
-    alpha, s = require.non_negative("radius", radius), require.positive("s", s)
-    return round_up(math.log1p(2 * alpha / (s * math.sqrt(2 * math.pi))))
 
 
 @theorem(
@@ -279,35 +183,6 @@ def surprise_log_charge(eps: float, release_log_charge: float) -> float:
 
 @theorem(
     source="Holdfast",
-    place="Section 3, charges: a typically stable step",
-    statement="A pure (eta, 0, nu) typically stable step is charged e^eta, its nu-event being "
-    "part of the question's bad event.",
-    domain="eta >= 0",
-    monotone={"eta": "up"},
-    slack="none for the Laplace mechanism's worst pair",
-)
-def typical_log_charge(eta: float) -> float:
-    """eta."""
-    return require.non_negative("eta", eta)
-
-
-@theorem(
-    source="Holdfast",
-    place="Section 3, charges: a differentially private step",
-    statement="An eps-DP (replace-one) step on n rows is charged e^{n eps}: privacy bounds "
-    "neighbours only, and randomised response of n bits already leaks (2/(1 + e^{-eps}))^n. For "
-    "independent rows use Theorems T, D and P.",
-    domain="n >= 1, eps >= 0",
-    monotone={"n": "up", "eps": "up"},
-    slack="none in general: randomised response over N symbols a row tends to it as N grows",
-)
-def dp_log_charge(n: int, eps: float) -> float:
-    """n eps."""
-    return round_up(require.positive_integer("n", n) * require.non_negative("eps", eps))
-
-
-@theorem(
-    source="Holdfast",
     place="Section 3, ask at tolerance t",
     statement="An answer with uniform noise of half-range D = t - alpha has half-width t and costs "
     "-ln(1 - alpha/t) nats.",
@@ -320,22 +195,6 @@ def ask_log_cost(radius: float, tolerance: float) -> float:
     t = require.positive("tolerance", tolerance)
     alpha = require.between("radius", radius, 0.0, t, open_high=True)
     return round_up(-math.log1p(-alpha / t))
-
-
-@theorem(
-    source="Holdfast",
-    place="Section 3, capacity",
-    statement="A sub-Gaussian question of scale sigma can be answered with half-width t while "
-    "ln K <= t^2/(2 sigma^2) - ln(2/beta_j); for independent [0, 1] rows 2 n t^2 - ln(2/beta_j).",
-    domain="sigma > 0, tolerance > 0, log_share <= 0",
-    monotone={"sigma": "down", "tolerance": "up", "log_share": "up"},
-    slack="none",
-)
-def log_capacity(sigma: float, tolerance: float, log_share: float) -> float:
-    """How large ln K may grow, rounded down (negative: not even one question)."""
-    ratio = require.positive("tolerance", tolerance) / require.positive("sigma", sigma)
-    log_share = require.log_probability("log_share", log_share)
-    return round_down(0.5 * ratio**2 - math.log(2.0) + log_share)
 
 
 @theorem(

@@ -24,23 +24,6 @@ from holdfast.theory.base.safeside import float_above, round_up
 from holdfast.theory.base.theorem import theorem
 from holdfast.theory.leakage.nats import gaussian_noise_error
 
-__all__ = [
-    "RESOLUTION",
-    "DiscreteUniform",
-    "discrete_laplace_log_charge",
-    "discrete_laplace_noise_error",
-    "discrete_uniform_for",
-    "discrete_uniform_overhead",
-    "rounded_gaussian_log_charge",
-    "rounded_gaussian_noise_error",
-    "sub_gaussian_vector_l1_radius",
-    "sub_gaussian_vector_radius",
-    "vector_gaussian_log_charge",
-    "vector_laplace_log_charge",
-    "vector_mean_radius",
-    "vector_uniform_log_charge",
-]
-
 # Cells that the noise reaches to each side. At this size the grid costs below 2e-6 nats an answer.
 RESOLUTION = 2**20
 

@@ -32,19 +32,6 @@ from holdfast.theory.base.safeside import log_down, round_down
 from holdfast.theory.base.theorem import theorem
 from holdfast.theory.leakage.claim_levels import symbol_log_charge, symbol_log_level
 
-__all__ = [
-    "Cells",
-    "Cv",
-    "WinnerClaim",
-    "cell_log_weight",
-    "cells_of",
-    "cv_ranks",
-    "order_log_charge",
-    "rank_weight",
-    "winner_claim",
-    "winner_interval",
-]
-
 _NEAR, _FAR, _ANYWHERE = 0.6, 0.3, 0.1  # of a member's weight: one spread, three of them, all cells
 _CANCELLED = 1e-15  # above the error of a difference of two probabilities
 

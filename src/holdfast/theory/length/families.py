@@ -33,25 +33,6 @@ from holdfast.errors import InvalidArgument
 from holdfast.theory.base.theorem import theorem
 from holdfast.theory.length.levels import option_millibits
 
-__all__ = [
-    "AverageInstance",
-    "Condition",
-    "Family",
-    "HalfLineInstance",
-    "Instance",
-    "PairInstance",
-    "Pattern",
-    "PlannedInstance",
-    "RestInstance",
-    "Segment",
-    "average_weight",
-    "group_weight",
-    "pattern_weight",
-    "plan_millibits",
-    "tier_share",
-    "unplanned_millibits",
-]
-
 _PATTERN_DEPTH = 2  # factors at once, where nobody says how many
 _PLANNED_WEIGHT = Fraction(1, 2)  # of the prior, where patterns alone are declared
 _SEGMENTS_WEIGHT = Fraction(3, 4)  # where outcomes are

@@ -33,30 +33,6 @@ from holdfast import require
 from holdfast.theory.base.safeside import log_add, log_down, log_up, round_down, round_up
 from holdfast.theory.base.theorem import theorem
 
-__all__ = [
-    "ROUNDED_SYMBOLS",
-    "SEARCH_SHARE",
-    "SPREAD_STEPS",
-    "any_order_millibits",
-    "coexistence_log_charge",
-    "count_symbols",
-    "declared_millibits",
-    "described_log_failure",
-    "described_log_level",
-    "free_threshold_radius",
-    "grid_symbols",
-    "group_symbols",
-    "late_log_level",
-    "late_log_share",
-    "log_kept",
-    "option_millibits",
-    "rounded_half_width",
-    "threshold_events",
-    "undeclared_millibits",
-    "whole_grid_symbols",
-]
-
-
 _NATS = math.log(2) / 1000  # in a thousandth of a bit
 
 

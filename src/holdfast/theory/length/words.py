@@ -14,17 +14,6 @@ from types import MappingProxyType
 
 from holdfast.theory.length.levels import option_millibits
 
-__all__ = [
-    "CLASS_WEIGHTS",
-    "DECIMAL_DIGITS",
-    "GRID_STEPS",
-    "NAME",
-    "PRODUCTIONS",
-    "ROUND_NUMBERS",
-    "option",
-    "share",
-]
-
 NAME = "words/2"
 
 PRODUCTIONS: Mapping[str, Mapping[str, int]] = MappingProxyType(

@@ -17,43 +17,14 @@ from holdfast.theory.base.safeside import round_up
 from holdfast.theory.base.theorem import SourceNote, theorem
 from holdfast.theory.notions.composing import GDP, TV, ZCDP, ApproxDP, PureDP
 
-__all__ = [
-    "approx_dp_to_tv",
-    "approx_dp_to_tv_printed",
-    "gdp_to_approx_dp",
-    "gdp_to_tv",
-    "gdp_to_zcdp",
-    "log_gaussian_delta",
-    "pure_dp_to_approx_dp",
-    "pure_dp_to_tv",
-    "pure_dp_to_tv_printed",
-    "pure_dp_to_zcdp",
-    "zcdp_of_gaussians_to_gdp",
-    "zcdp_to_approx_dp",
-    "zcdp_to_approx_dp_sharp",
-]
-
 _ULP = math.ulp(1.0)
 _ROOT2 = math.sqrt(2)
 _FAR = 1e150  # beyond it x^2 overflows
 
 
-def _up(value: float, parameter: float) -> float:
+def up_unless_zero(value: float, parameter: float) -> float:
     """Rounded up; 0 only where the parameter is 0, not where the value underflowed."""
     return 0.0 if parameter == 0 else round_up(value)
-
-
-@theorem(
-    source="L15",
-    place="Definition 0.2, the note after it",
-    statement="epsilon-DP is (epsilon, 0)-DP.",
-    domain="any PureDP",
-    monotone={"step": "up"},
-    slack="exact",
-)
-def pure_dp_to_approx_dp(step: PureDP) -> ApproxDP:
-    """The same promise, in the notion with a delta."""
-    return ApproxDP(step.epsilon, -math.inf)
 
 
 @theorem(
@@ -66,22 +37,7 @@ def pure_dp_to_approx_dp(step: PureDP) -> ApproxDP:
 )
 def pure_dp_to_zcdp(step: PureDP) -> ZCDP:
     """rho = epsilon^2/2, so that k small pure steps compose like sqrt(k)."""
-    return ZCDP(_up(step.epsilon * step.epsilon / 2, step.epsilon))
-
-
-@theorem(
-    source="Literature",
-    place="Bun & Steinke 2016, Proposition 1.3",
-    statement="rho-zCDP implies (rho + 2 sqrt(rho ln(1/delta)), delta)-DP for every delta.",
-    domain="any ZCDP, ln delta <= 0",
-    monotone={"step": "up", "log_delta": "down"},
-    slack="loose by a factor of about sqrt(pi rho) in delta; zcdp_to_approx_dp_sharp has it",
-)
-def zcdp_to_approx_dp(step: ZCDP, log_delta: float) -> ApproxDP:
-    """The (epsilon, delta) promise at a chosen delta."""
-    log_delta = require.log_probability("log_delta", log_delta)
-    epsilon = step.rho + 2 * math.sqrt(step.rho * -log_delta)
-    return ApproxDP(_up(epsilon, step.rho), log_delta)
+    return ZCDP(up_unless_zero(step.epsilon * step.epsilon / 2, step.epsilon))
 
 
 @theorem(
@@ -165,21 +121,7 @@ def _log_mills_gap(x: float, y: float, mu: float) -> float:
 )
 def gdp_to_zcdp(step: GDP) -> ZCDP:
     """At order a the Gaussian pair, which dominates every mu-GDP pair, diverges by a mu^2/2."""
-    return ZCDP(_up(step.mu * step.mu / 2, step.mu))
-
-
-@theorem(
-    source="Literature",
-    place="Bun & Steinke 2016, Proposition 1.6, read backwards",
-    statement="Gaussian answers whose zCDP parameters sum to rho are sqrt(2 rho)-GDP; "
-    "false for other noise.",
-    domain="a ZCDP that comes from Gaussian noise only",
-    monotone={"step": "up"},
-    slack="exact",
-)
-def zcdp_of_gaussians_to_gdp(step: ZCDP) -> GDP:
-    """mu = sqrt(2 rho). Only for Gaussian noise: zCDP alone does not bound every test this well."""
-    return GDP(_up(math.sqrt(2 * step.rho), step.rho))
+    return ZCDP(up_unless_zero(step.mu * step.mu / 2, step.mu))
 
 
 _CLAIM_0_6 = SourceNote(
@@ -205,63 +147,7 @@ _CLAIM_0_6 = SourceNote(
 )
 def pure_dp_to_tv(step: PureDP) -> TV:
     """P(O) <= e^epsilon Q(O) on O and Q <= e^epsilon P off it; together P(O) - Q(O) <= tanh."""
-    return TV(min(1.0, _up(math.tanh(step.epsilon / 2), step.epsilon)))
-
-
-@theorem(
-    source="L12",
-    place="Claim 0.6",
-    statement="epsilon-DP implies a total-variation distance of at most (e^epsilon - 1)/2.",
-    domain="any PureDP",
-    monotone={"step": "up"},
-    slack="exceeds 1 for epsilon > ln 3",
-)
-def pure_dp_to_tv_printed(step: PureDP) -> float:
-    """Kept to show the difference: it is a bound, but not a distance once it exceeds 1."""
-    return _expm1(step.epsilon) / 2
-
-
-@theorem(
-    source="L15",
-    place="Putting it all together, third item, made exact",
-    statement="(epsilon, delta)-DP implies a total-variation distance of at most "
-    "(e^epsilon - 1 + 2 delta)/(e^epsilon + 1).",
-    domain="any ApproxDP",
-    slack="attained: show the row with probability delta, else answer by randomised response",
-    printed="approx_dp_to_tv_printed",
-    notes=(
-        SourceNote(
-            kind="slip",
-            source="L15",
-            place="Putting it all together, the display after the third item",
-            printed="(e^y - 1)/2 <= y/2 for small y = 2 epsilon sqrt(2 k ln(1/delta'))",
-            right="tanh(y/2) <= y/2, which gives the same last line from the exact distance",
-            why="e^y - 1 >= y for every y; only the exact distance is below y/2",
-        ),
-    ),
-)
-def approx_dp_to_tv(step: ApproxDP) -> TV:
-    """tanh(epsilon/2) + delta (1 - tanh(epsilon/2)): the same number, without e^epsilon."""
-    shrink = math.exp(-step.epsilon)
-    rest = step.delta * 2 * shrink / (1 + shrink)
-    return TV(min(1.0, _up(math.tanh(step.epsilon / 2) + rest, step.epsilon + step.delta)))
-
-
-@theorem(
-    source="L15",
-    place="Putting it all together, third item",
-    statement="(epsilon, delta)-DP implies a total-variation distance of at most "
-    "(e^epsilon - 1)/2 + delta.",
-    domain="any ApproxDP",
-    slack="exceeds 1 for epsilon > ln 3",
-)
-def approx_dp_to_tv_printed(step: ApproxDP) -> float:
-    """Kept to show the difference to `approx_dp_to_tv`."""
-    return _expm1(step.epsilon) / 2 + step.delta
-
-
-def _expm1(value: float) -> float:
-    return math.expm1(value) if value < 709 else math.inf
+    return TV(min(1.0, up_unless_zero(math.tanh(step.epsilon / 2), step.epsilon)))
 
 
 @theorem(
@@ -274,4 +160,4 @@ def _expm1(value: float) -> float:
 )
 def gdp_to_tv(step: GDP) -> TV:
     """The curve of `gdp_to_approx_dp` at epsilon = 0."""
-    return TV(min(1.0, _up(math.erf(step.mu / (2 * _ROOT2)), step.mu)))
+    return TV(min(1.0, up_unless_zero(math.erf(step.mu / (2 * _ROOT2)), step.mu)))

@@ -25,8 +25,6 @@ from holdfast.errors import InvalidArgument
 from holdfast.theory.base.safeside import log_add, round_up
 from holdfast.theory.base.theorem import SourceNote, theorem
 
-__all__ = ["GDP", "TV", "ZCDP", "ApproxDP", "PureDP"]
-
 
 def _only(notion: type, notions: tuple[object, ...]) -> None:
     # ApproxDP also has an epsilon: without this check PureDP.compose would drop its delta.

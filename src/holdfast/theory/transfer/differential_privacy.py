@@ -39,24 +39,6 @@ from holdfast.theory.notions.composing import GDP, ApproxDP, PureDP
 from holdfast.theory.transfer.gaussian_noise import transfer_half_width
 from holdfast.theory.typical.sharp_composition import optimal_composition_log_delta
 
-__all__ = [
-    "MOST_PRIVATE_LAPLACE",
-    "best_private_laplace",
-    "composed_private_shift",
-    "gaussian_mutual_information",
-    "gdp_at_delta",
-    "laplace_max_noise",
-    "optimal_composition_at_delta",
-    "private_laplace_half_width",
-    "private_laplace_questions",
-    "private_laplace_rows",
-    "private_post_selected_half_width",
-    "private_post_selected_log_failure",
-    "private_shift",
-    "pure_dp_to_gdp",
-    "pure_private_shift",
-]
-
 
 @theorem(
     source="Holdfast",

@@ -38,15 +38,6 @@ from holdfast.theory.transfer.gaussian_noise import (
 from holdfast.theory.transfer.likelihood_cover import order
 from holdfast.theory.transfer.median_width import exact_shift, median_max_noise
 
-__all__ = [
-    "GaussianEpoch",
-    "epoch_log_beta",
-    "first_epoch_noise",
-    "gaussian_epoch",
-    "interleaved_log_beta",
-    "median_epoch_half_width",
-]
-
 _MOST_EPOCH = 100
 _LEAST_VARIANCE = 1e-12
 

@@ -44,24 +44,6 @@ from holdfast.theory.base.safeside import (
 )
 from holdfast.theory.base.theorem import theorem
 
-__all__ = [
-    "GaussianDesign",
-    "Signal",
-    "best_signal",
-    "gaussian_half_width",
-    "gaussian_max_noise",
-    "gaussian_questions",
-    "gaussian_rows",
-    "gaussian_shift",
-    "log_max_exceedance",
-    "log_shift_bound",
-    "log_shift_excess",
-    "log_single_exceedance",
-    "shift_scale",
-    "signal_room",
-    "transfer_half_width",
-]
-
 _Array = npt.NDArray[np.float64]
 
 _LN2 = math.log(2.0)

@@ -33,29 +33,6 @@ from holdfast.theory.base import special
 from holdfast.theory.base.safeside import golden_minimum
 from holdfast.theory.base.theorem import theorem
 
-__all__ = [
-    "LEAST_LOG_BETA",
-    "MASS_ROUNDING",
-    "MOST_ANSWERS",
-    "Indices",
-    "LatticePair",
-    "Window",
-    "coarser",
-    "composed_shift",
-    "convolution_powers",
-    "fisher_information",
-    "fold",
-    "growing",
-    "mirrored",
-    "order",
-    "peak_density",
-    "shift_cells",
-    "shift_cover",
-    "shift_outside",
-    "window",
-]
-
-
 _Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
 

@@ -17,6 +17,10 @@ t the extreme one dominates every hockey stick; domination composes adaptively. 
 finite part of p_x has a density R_x against r with E_r psi(R_x) <= E psi(e^S) for convex psi; the
 rest has mass at most theta and moves a posterior by at most 1. The Cauchy-Schwarz step of Theorem T
 stays, with a sub-probability: its maximum does not fall with the mass, so mass 1 is the worst.
+
+Theorem V1. A value of variance v in every row replaces the factor 1/2 of that step by sqrt(v); the
+part of mass theta still moves a mean by at most 1. H must not be capped at 1 there: that cap is
+about total variation, not about values of small variance.
 """
 
 from __future__ import annotations
@@ -50,26 +54,6 @@ from holdfast.theory.transfer.likelihood_cover import (
     order,
     peak_density,
 )
-
-__all__ = [
-    "MOST_MEDIAN_QUESTIONS",
-    "ORDERS",
-    "MedianNoiseDesign",
-    "MedianRelease",
-    "Shift",
-    "checked_orders",
-    "exact_shift",
-    "median_max_noise",
-    "median_noise_design",
-    "median_noise_half_width",
-    "median_noise_log_charge",
-    "median_noise_questions",
-    "median_noise_release",
-    "median_noise_rows",
-    "median_shift",
-    "shift_excess",
-]
-
 
 ORDERS = (2, 3)
 MOST_MEDIAN_QUESTIONS = 10**9
@@ -466,3 +450,32 @@ def median_noise_log_charge(radius: float, n: int, B: int, D: float, a: int) -> 
     D, a = require.positive("D", D), order(a)
     spread = 2.0 * alpha + 1.0 / (n * B)
     return round_up(math.log1p(spread * peak_density(a) / D), 16)
+
+
+_LEAST_VARIANCE = 1e-12
+
+
+def variance_between(name: str, variance: float) -> float:
+    """The declared variance of a [0, 1] value, if it can be one."""
+    return require.between(name, variance, _LEAST_VARIANCE, 0.25)
+
+
+@theorem(
+    source="Holdfast",
+    place="section 5b, Theorem V1 with the best noise",
+    statement=(
+        "k adaptive means of [0, 1] values, each of variance at most v in every row (declared in "
+        "advance), answered with median noise at the returned D and a on n independent rows, are "
+        "all within half_width = D C + 2 sqrt(v) H + theta/beta with probability 1 - beta."
+    ),
+    domain="n, k >= 1, 1e-12 <= variance <= 1/4, log_beta <= 0, orders within 2..7",
+    slack="as median_noise_half_width",
+)
+def declared_variance_half_width(
+    n: int, k: int, variance: float, log_beta: float, orders: tuple[int, ...] = ORDERS
+) -> MedianNoiseDesign:
+    """The same search as for Theorem M, H weighted by 2 sqrt(v)."""
+    n, k = require.positive_integer("n", n), require.positive_integer("k", k)
+    weight = 2.0 * math.sqrt(variance_between("variance", variance))
+    log_beta = require.log_probability("log_beta", log_beta)
+    return median_noise_design(n, k, log_beta, checked_orders(orders), weight)

@@ -35,20 +35,6 @@ from holdfast.theory.typical.sharp_composition import (
     optimal_composition_log_delta,
 )
 
-__all__ = [
-    "generalisation",
-    "generalisation_bf1_printed",
-    "generalisation_printed",
-    "near_independence",
-    "near_independence_bf1_printed",
-    "near_independence_printed",
-    "post_selected_gaussian_log_level",
-    "post_selected_log_level",
-    "stopped_oracle_log_bound",
-    "stopped_oracle_sequential_log_bound",
-]
-
-
 _UNNEEDED = (
     SourceNote(
         "loose",
@@ -96,44 +82,6 @@ def near_independence(log_p: float, eta: float, log_tau: float, log_nu: float) -
     return log_up(log_add(eta + log_p, log_tau + log1mexp(log_nu), log_nu))
 
 
-def _printed_near_independence(
-    log_p: float, eta: float, log_tau: float, log_nu: float, factor: float
-) -> float:
-    log_p = log_probability_or_zero("log_p", log_p)
-    eta = require.between("eta", eta, 0.0, 1.0, open_high=True)
-    log_tau = log_probability_or_zero("log_tau", log_tau)
-    log_nu = log_probability_or_zero("log_nu", log_nu)
-    if log_nu >= math.log(0.1):
-        raise InvalidArgument(f"log_nu is {log_nu!r}; it must be below ln(1/10).")
-    return log_up(log_add(eta + log_p, log_tau, math.log(factor) + log_nu))
-
-
-@theorem(
-    source="BF1",
-    place="Lemma 2.6, equation (2)",
-    statement="For eta < 1, nu < 1/10: P[(X, A(X)) in O] <= e^eta P[(X, A(Y)) in O] + tau + 4 nu.",
-    domain="0 <= eta < 1, log_nu < ln(1/10)",
-    monotone={"log_p": "up", "eta": "up", "log_tau": "up", "log_nu": "up"},
-    slack="3 nu",
-)
-def near_independence_bf1_printed(log_p: float, eta: float, log_tau: float, log_nu: float) -> float:
-    """Sound, by the exact form; kept beside it."""
-    return _printed_near_independence(log_p, eta, log_tau, log_nu, 4.0)
-
-
-@theorem(
-    source="BF2",
-    place="Lemma 3.3, equation (2)",
-    statement="For eta < 1, nu < 1/10: P[(X, A(X)) in O] <= e^eta P[(X, A(Y)) in O] + tau + 5 nu.",
-    domain="0 <= eta < 1, log_nu < ln(1/10)",
-    monotone={"log_p": "up", "eta": "up", "log_tau": "up", "log_nu": "up"},
-    slack="4 nu",
-)
-def near_independence_printed(log_p: float, eta: float, log_tau: float, log_nu: float) -> float:
-    """Sound, by the exact form; kept beside it."""
-    return _printed_near_independence(log_p, eta, log_tau, log_nu, 5.0)
-
-
 @theorem(
     source="BF2",
     place="Theorem 3.4 (BF1 Theorem 2.7), without hypotheses",
@@ -161,40 +109,6 @@ def generalisation(log_tail: float, eta: float, log_tau: float, log_nu: float) -
     Near independence for the event {|q(x) - E q| > a}: against W, q is fixed before X.
     """
     return near_independence(log_tail, eta, log_tau, log_nu)
-
-
-@theorem(
-    source="BF1",
-    place="Theorem 2.7",
-    statement="If A is (eta, tau, e^{-gamma})-stable with gamma = gamma_n(alpha), then "
-    "P[|q_X(X) - E q_X| > alpha] <= e^{eta - gamma} + 4 e^{-gamma} + tau.",
-    domain="eta >= 0, log_tail <= 0, log_tau <= 0 (-inf for 0)",
-    monotone={"log_tail": "up", "eta": "up", "log_tau": "up"},
-    slack="3 e^{-gamma}",
-)
-def generalisation_bf1_printed(log_tail: float, eta: float, log_tau: float) -> float:
-    """Sound, by the exact form; nu is tied to the tail."""
-    log_tail = log_probability_or_zero("log_tail", log_tail)
-    eta = require.non_negative("eta", eta)
-    log_tau = log_probability_or_zero("log_tau", log_tau)
-    return log_up(log_add(eta + log_tail, log_tau, math.log(4) + log_tail))
-
-
-@theorem(
-    source="BF2",
-    place="Theorem 3.4",
-    statement="If A is (eta, tau, nu)-stable and alpha the least radius with e^{-gamma_n(alpha)} "
-    "<= nu, then P[|q_X(X) - E q_X| > alpha] <= (e^eta + 5) nu + tau.",
-    domain="eta >= 0, log_tau, log_nu <= 0 (-inf for 0)",
-    monotone={"eta": "up", "log_tau": "up", "log_nu": "up"},
-    slack="4 nu",
-)
-def generalisation_printed(eta: float, log_tau: float, log_nu: float) -> float:
-    """Sound, by the exact form; the tail is tied to nu."""
-    log_nu = log_probability_or_zero("log_nu", log_nu)
-    eta = require.non_negative("eta", eta)
-    log_tau = log_probability_or_zero("log_tau", log_tau)
-    return log_up(log_add(eta + log_nu, log_tau, math.log(5) + log_nu))
 
 
 # The stopped-oracle theorem: Gaussian answers, any population, any adaptive analyst.

@@ -17,7 +17,6 @@ Legend
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Self
 
@@ -25,20 +24,6 @@ from holdfast import require
 from holdfast.errors import InvalidArgument
 from holdfast.theory.base.safeside import log_add, round_up
 from holdfast.theory.base.theorem import SourceNote, theorem
-
-__all__ = [
-    "Form",
-    "TypicalStability",
-    "log_probability_or_zero",
-    "non_adaptive_composition",
-    "non_adaptive_composition_printed",
-    "oracle_to_pair",
-    "oracle_to_pair_printed",
-    "pair_to_oracle",
-    "post_processing",
-    "set_to_oracle",
-    "set_to_pair",
-]
 
 Form = Literal["oracle", "pair", "set"]
 _FORMS: tuple[Form, ...] = ("oracle", "pair", "set")
@@ -54,7 +39,7 @@ def _log(probability: float) -> float:
     return math.log(probability) if probability > 0 else -math.inf
 
 
-def _probability_up(value: float) -> float:
+def probability_up(value: float) -> float:
     """Rounded up and at most 1; 0 is exact and stays."""
     return min(1.0, round_up(value)) if value > 0 else 0.0
 
@@ -82,7 +67,7 @@ class TypicalStability:
         def probability(name: str, log: float) -> float:
             if log == -math.inf:
                 return 0.0
-            return max(_LEAST_FLOAT, _probability_up(math.exp(min(0.0, require.finite(name, log)))))
+            return max(_LEAST_FLOAT, probability_up(math.exp(min(0.0, require.finite(name, log)))))
 
         return cls(eta, probability("log_tau", log_tau), probability("log_nu", log_nu), form)
 
@@ -143,23 +128,8 @@ def oracle_to_pair(eta: float, tau: float, nu: float) -> TypicalStability:
     start = TypicalStability(eta, tau, nu, "oracle")
     # e^eta tau in logs: eta may be too large for e^eta while the product is not.
     log_both = log_add(start.log_tau, start.eta + start.log_tau)
-    two_tau = _probability_up(math.exp(min(0.0, log_both)))
-    return TypicalStability(2 * start.eta, two_tau, _probability_up(nu * (2 - nu)), "pair")
-
-
-@theorem(
-    source="BF2",
-    place="after Definition 2.3 (BF1 after Definition 2.3)",
-    statement="Printed: oracle form (eta, tau, nu) implies pair form (2 eta, 3 tau, 2 nu). False "
-    "for eta > ln 2.",
-    domain="eta >= 0, 0 <= tau, nu <= 1",
-    monotone={"eta": "up", "tau": "up", "nu": "up"},
-    slack="unsound for eta > ln 2, loose below",
-)
-def oracle_to_pair_printed(eta: float, tau: float, nu: float) -> TypicalStability:
-    """Kept to show the difference: 3 stands where 1 + e^eta belongs."""
-    start = TypicalStability(eta, tau, nu, "oracle")
-    return TypicalStability(2 * start.eta, min(1.0, 3 * start.tau), min(1.0, 2 * start.nu), "pair")
+    two_tau = probability_up(math.exp(min(0.0, log_both)))
+    return TypicalStability(2 * start.eta, two_tau, probability_up(nu * (2 - nu)), "pair")
 
 
 @theorem(
@@ -211,63 +181,4 @@ def set_to_oracle(eta: float, tau: float, nu: float) -> TypicalStability:
     """P[X, Y in S] = P[X in S]^2, so P[X in S] >= sqrt(1 - nu); take W = A(y) for a y in S."""
     start = TypicalStability(eta, tau, nu, "set")
     one_sided = start.nu / (1 + math.sqrt(1 - start.nu))
-    return TypicalStability(start.eta, start.tau, _probability_up(one_sided), "oracle")
-
-
-@theorem(
-    source="BF2",
-    place="Lemma 3.1 (BF1 Lemma 2.4)",
-    statement="Whatever is computed from the answer alone keeps the parameters.",
-    domain="any typical stability",
-    slack="none in general",
-)
-def post_processing(stability: TypicalStability) -> TypicalStability:
-    """Unchanged: an event of B(A(x)) is a mixture of events of A(x)."""
-    return stability
-
-
-@theorem(
-    source="BF2",
-    place="Lemma 3.2 (BF1 Lemma 2.5), made exact",
-    statement="Mechanisms fixed in advance with independent coins, (eta_i, tau_i, nu_i)-stable in "
-    "one form, are together (sum eta_i, 1 - prod(1 - tau_i), sum nu_i)-stable in that form.",
-    domain="one or more values of one form, chosen before the sample was seen",
-    slack="none in (eta, tau) at eta = sum eta_i; nu is a union bound",
-    printed="non_adaptive_composition_printed",
-)
-def non_adaptive_composition(steps: Sequence[TypicalStability]) -> TypicalStability:
-    """The steps together, in any order."""
-    if not steps or len({step.form for step in steps}) != 1:
-        raise InvalidArgument(
-            f"steps is {steps!r}; it must be one or more typical stabilities of one form: "
-            "convert with to_pair or to_oracle first."
-        )
-    tau = 1.0
-    if all(step.tau < 1 for step in steps):
-        tau = -math.expm1(math.fsum(math.log1p(-step.tau) for step in steps))
-    eta = math.fsum(step.eta for step in steps)
-    return TypicalStability(
-        round_up(eta) if len(steps) > 1 and eta > 0 else eta,
-        _probability_up(tau),
-        _probability_up(math.fsum(step.nu for step in steps)),
-        steps[0].form,
-    )
-
-
-@theorem(
-    source="BF2",
-    place="Lemma 3.2 (BF1 Lemma 2.5)",
-    statement="k mechanisms fixed in advance, each (eta, tau, nu)-stable, are together "
-    "(k eta, k tau, k nu)-stable.",
-    domain="k >= 1, eta >= 0, 0 <= tau, nu <= 1",
-    monotone={"k": "up", "eta": "up", "tau": "up", "nu": "up"},
-    slack="k tau against 1 - (1 - tau)^k",
-)
-def non_adaptive_composition_printed(
-    k: int, eta: float, tau: float, nu: float, form: Form = "oracle"
-) -> TypicalStability:
-    """Sound; kept beside the exact form."""
-    k, step = require.positive_integer("k", k), TypicalStability(eta, tau, nu, form)
-    return TypicalStability(
-        k * step.eta, _probability_up(k * step.tau), _probability_up(k * step.nu), form
-    )
+    return TypicalStability(start.eta, start.tau, probability_up(one_sided), "oracle")

@@ -25,18 +25,9 @@ from numpy.typing import NDArray
 
 from holdfast import require
 from holdfast.theory.base import special
-from holdfast.theory.base.safeside import golden_minimum, log1mexp, log_add, log_up
-from holdfast.theory.base.theorem import SourceNote, theorem
-from holdfast.theory.typical.composition import Composed, log_geometric_sum
+from holdfast.theory.base.safeside import golden_minimum, log1mexp, log_add, log_up, round_up
+from holdfast.theory.base.theorem import theorem
 from holdfast.theory.typical.notion import log_probability_or_zero
-
-__all__ = [
-    "bad_event_log_bound",
-    "equal_marginal_conditioning",
-    "optimal_composition_log_delta",
-    "sharp_composition",
-    "sharp_composition_balanced",
-]
 
 _ULP = math.ulp(1.0)
 
@@ -158,89 +149,12 @@ def bad_event_log_bound(k: int, eta: float, log_nu: float, log_tau: float = -mat
     return log_up(log_add(log_bad, _log_any(k - 1, log_tau)))
 
 
-@theorem(
-    source="Holdfast",
-    place="Section 6.5, equal-marginal conditioning",
-    statement="If (X, M) and (X, W) have one law of X, P[(X, M) in O] <= e^{eta'} P[(X, W) in O] + "
-    "delta_1 and conversely with delta_2, for all O, then M given X = x and W are "
-    "(eta', tau_out)-indistinguishable but for x of probability (delta_1 + delta_2)/tau_out.",
-    domain="ln delta_1, ln delta_2 <= 0 (-inf for 0), ln tau_out <= 0",
-    monotone={"log_delta_1": "up", "log_delta_2": "up", "log_tau_out": "down"},
-    slack="Markov's inequality",
-    notes=(
-        SourceNote(
-            "slip",
-            "BF2",
-            "Lemma 4.6 (BF1 Lemma 3.6), quoted from KS14",
-            "P[U|V=t ~_{3 eps, delta'} U'|V'=t] >= 1 - 2 delta/delta' - 2 delta/(1 - e^-eps)",
-            "for equal marginals: eps instead of 3 eps, and 1 - 2 delta/delta'",
-            "One of the two directions bounds a set of t under the law of V'; moving it to the law "
-            "of V costs a factor e^eps, so the printed bound fails for e^eps > 2. Here V = V' = X, "
-            "and neither this factor nor the factor 3 arises.",
-        ),
-    ),
-)
-def equal_marginal_conditioning(
-    log_delta_1: float, log_delta_2: float, log_tau_out: float
-) -> float:
-    """ln nu_out.
-
-    The largest M_x(O) - e^{eta'} W(O) over O has mean delta_1 over x (choose O for each x), the
-    opposite one delta_2; the larger of the two is at most their sum; Markov.
-    """
-    log_delta_1 = log_probability_or_zero("log_delta_1", log_delta_1)
-    log_delta_2 = log_probability_or_zero("log_delta_2", log_delta_2)
-    log_tau_out = require.log_probability("log_tau_out", log_tau_out)
-    return log_up(log_add(log_delta_1, log_delta_2) - log_tau_out)
-
-
-def _joint_log_deltas(
-    k: int, eta: float, log_nu: float, eta_prime: float, log_tau: float
-) -> tuple[float, float]:
-    """ln delta_1 <= P_M[Bad] + delta_k(eta') and ln delta_2 <= k nu + delta_k(eta')."""
-    log_bad = bad_event_log_bound(k, eta, log_nu, log_tau)
-    log_delta = optimal_composition_log_delta(k, eta, eta_prime, log_tau)
-    log_oracle_bad = math.log(k) + log_nu
-    return log_up(log_add(log_bad, log_delta)), log_up(log_add(log_oracle_bad, log_delta))
-
-
-@theorem(
-    source="Holdfast",
-    place="Section 6.5, sharp adaptive composition",
-    statement="k adaptive (eta, tau, nu)-typically stable steps in oracle form are together (eta', "
-    "tau_out, (P[Bad] + k nu + 2 delta_k(eta'))/tau_out)-stable, for every eta' and tau_out.",
-    domain="k >= 1, eta, eta' >= 0, ln nu, ln tau <= 0 (-inf for 0), ln tau_out <= 0",
-    monotone={"k": "up", "eta": "up", "log_nu": "up", "log_tau": "up"},
-    slack="Markov's inequality; the union over steps",
-    printed="pure_composition_printed",
-)
-def sharp_composition(
-    k: int,
-    eta: float,
-    log_nu: float,
-    eta_prime: float,
-    log_tau_out: float,
-    log_tau: float = -math.inf,
-) -> Composed:
-    """The composition at a chosen eta' and tau_out."""
-    log_delta_1, log_delta_2 = _joint_log_deltas(k, eta, log_nu, eta_prime, log_tau)
-    log_nu_out = equal_marginal_conditioning(log_delta_1, log_delta_2, log_tau_out)
-    return Composed(eta_prime, log_tau_out, log_nu_out)
-
-
-@theorem(
-    source="Holdfast",
-    place="Section 6.5, sharp adaptive composition, tau_out = nu_out",
-    statement="k adaptive (eta, tau, nu)-typically stable steps in oracle form are together (eta', "
-    "d, d)-stable with d = sqrt(P[Bad] + k nu + 2 delta_k(eta')), for every eta'.",
-    domain="k >= 1, eta, eta' >= 0, ln nu, ln tau <= 0 (-inf for 0)",
-    monotone={"k": "up", "eta": "up", "log_nu": "up", "log_tau": "up"},
-    slack="Markov's inequality; the union over steps",
-    printed="pure_composition_printed",
-)
-def sharp_composition_balanced(
-    k: int, eta: float, log_nu: float, eta_prime: float, log_tau: float = -math.inf
-) -> Composed:
-    """The composition at a chosen eta' with tau_out = nu_out, the printed theorems' choice."""
-    log_root = log_up(log_add(*_joint_log_deltas(k, eta, log_nu, eta_prime, log_tau)) / 2)
-    return Composed(eta_prime, log_root, log_root)
+def log_geometric_sum(eta: float, terms: int) -> float:
+    """ln of sum_{t=0}^{terms - 1} e^{t eta}, rounded up."""
+    if eta == 0 or terms == 1:
+        return round_up(math.log(terms)) if terms > 1 else 0.0
+    if terms * eta < 1:
+        log_sum = math.log(math.expm1(terms * eta) / math.expm1(eta))
+    else:  # e^{terms eta} may be too large for a float
+        log_sum = terms * eta + log1mexp(-terms * eta) - eta - log1mexp(-eta)
+    return round_up(log_sum + 16 * math.ulp(max(1.0, terms * eta, -math.log(eta))))

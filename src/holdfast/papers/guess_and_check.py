@@ -46,18 +46,15 @@ from holdfast.mechanisms.terms import (
     profile_of,
     recorded_profile,
 )
+from holdfast.papers.theorems.surprise_codes import log_nodes
 from holdfast.question.row import GRID_ERROR
 from holdfast.statistics.statistic import Statistic, measure
 from holdfast.theory.base.concentration import Concentration
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.safeside import largest_integer, round_down, round_up, smallest_integer
-from holdfast.theory.leakage.checks import log_nodes
 from holdfast.theory.leakage.claim_levels import declared_surprise_prior
 from holdfast.theory.leakage.nats import confirmed_log_charge, surprise_log_charge
 from holdfast.theory.planning import MOST_QUESTIONS, MOST_ROWS, KnownRows, Method
-
-__all__ = ["GUESS_AND_CHECK", "CountedAnswers", "CountedChecks", "CountedTree"]
-
 
 _MEMORY = "guess and check"
 _REFUTED: Literal["not confirmed"] = "not confirmed"

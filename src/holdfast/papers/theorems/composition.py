@@ -24,26 +24,20 @@ from numpy.typing import NDArray
 
 from holdfast import require
 from holdfast.errors import InvalidArgument
-from holdfast.theory.base.safeside import log1mexp, log_add, round_up
+from holdfast.theory.base.safeside import log1mexp, log_add, log_up, round_up
 from holdfast.theory.base.theorem import SourceNote, theorem
 from holdfast.theory.typical.notion import TypicalStability, log_probability_or_zero
-
-__all__ = [
-    "Composed",
-    "approximate_composed_eta",
-    "approximate_composition",
-    "approximate_composition_bf1_printed",
-    "approximate_composition_printed",
-    "composed_eta",
-    "log_geometric_sum",
-    "pure_composition",
-    "pure_composition_bf1_printed",
-    "pure_composition_printed",
-]
+from holdfast.theory.typical.sharp_composition import (
+    bad_event_log_bound,
+    log_geometric_sum,
+    optimal_composition_log_delta,
+)
 
 _LARGEST_ETA = 500.0  # beyond it e^eta times k leaves the floats, and every statement is empty
 
+
 _BLOCKS = 1 << 14  # of terms of a long sum
+
 
 _Steps = NDArray[np.float64]
 
@@ -59,17 +53,6 @@ class Composed:
     def stability(self) -> TypicalStability:
         """The same as probabilities, rounded up and at most 1."""
         return TypicalStability.from_logs(self.eta, self.log_tau, self.log_nu)
-
-
-def log_geometric_sum(eta: float, terms: int) -> float:
-    """ln of sum_{t=0}^{terms - 1} e^{t eta}, rounded up."""
-    if eta == 0 or terms == 1:
-        return round_up(math.log(terms)) if terms > 1 else 0.0
-    if terms * eta < 1:
-        log_sum = math.log(math.expm1(terms * eta) / math.expm1(eta))
-    else:  # e^{terms eta} may be too large for a float
-        log_sum = terms * eta + log1mexp(-terms * eta) - eta - log1mexp(-eta)
-    return round_up(log_sum + 16 * math.ulp(max(1.0, terms * eta, -math.log(eta))))
 
 
 def _log_sum_of_exponentials(k: int, exponent: Callable[[_Steps], _Steps]) -> float:
@@ -118,6 +101,8 @@ _AZUMA = SourceNote(
     "= 4 with probability 1/2, not e^-2. The theorems use the right form, so that the root sign "
     "was probably moved in the transcription.",
 )
+
+
 _EQUALITY = SourceNote(
     "slip",
     "BF2",
@@ -127,6 +112,8 @@ _EQUALITY = SourceNote(
     "Where an early step lost more than eta_j and a later one was pruned, the right side counts "
     "and the left does not. Only <= is used.",
 )
+
+
 _SUBSCRIPT = SourceNote(
     "copy",
     "BF2",
@@ -140,6 +127,8 @@ _SUBSCRIPT = SourceNote(
     "show everything if x was named (nu = e^-eta). All is shown almost surely, while the literal "
     "tau* = nu* is 5/sqrt(eta) < 1. With the subscript nothing is promised there.",
 )
+
+
 _UNDER_THE_ROOT = SourceNote(
     "copy",
     "BF1",
@@ -149,6 +138,8 @@ _UNDER_THE_ROOT = SourceNote(
     "Azuma's deviation is proportional to the bound eta on one step, so eta stands outside, as in "
     "BF2 and in BF1's own equation (12); the root sign was probably moved in the transcription.",
 )
+
+
 _THREE_TWICE = SourceNote(
     "slip",
     "BF1",
@@ -158,6 +149,8 @@ _THREE_TWICE = SourceNote(
     "Taken literally the lemma has 9 where Theorem 3.2 has 3, so that the theorem does not follow "
     "from it. BF2 has it right.",
 )
+
+
 _LEMMA_4_5 = SourceNote(
     "slip",
     "BF2",
@@ -171,6 +164,8 @@ _LEMMA_4_5 = SourceNote(
     "t eta, so that equal marginals give (k eta, d, d), d^2 = nu (sum_{t < k} e^{t eta} + k), "
     "which is below the printed bound for eta > 12.5, since eta_t >= t eta (e^eta - 1).",
 )
+
+
 _FACTOR_5 = SourceNote(
     "slip",
     "BF2",
@@ -180,6 +175,8 @@ _FACTOR_5 = SourceNote(
     "Without the 5 it is false for one step: eta = 4, nu = 1/2, show the sample if it is in one "
     "half. sqrt(1/8) = .35 < 1/2.",
 )
+
+
 _LEMMA_4_7 = SourceNote(
     "slip",
     "BF2",
@@ -189,6 +186,8 @@ _LEMMA_4_7 = SourceNote(
     "The line splits the event 'not in C_{j+1}' by G_j, and both parts keep it. The next line "
     "drops the condition, so that nothing else changes.",
 )
+
+
 _LEMMA_A_4 = SourceNote(
     "slip",
     "BF2",
@@ -440,3 +439,91 @@ def approximate_composition_bf1_printed(
     drift = _approximate_drift(eta, log_tau)
     eta_star = round_up(3 * _scalar_loss(k, 2 * eta, log_tau_prime, drift))
     return _balanced(eta_star, mass, log_divisor)
+
+
+@theorem(
+    source="Holdfast",
+    place="Section 6.5, equal-marginal conditioning",
+    statement="If (X, M) and (X, W) have one law of X, P[(X, M) in O] <= e^{eta'} P[(X, W) in O] + "
+    "delta_1 and conversely with delta_2, for all O, then M given X = x and W are "
+    "(eta', tau_out)-indistinguishable but for x of probability (delta_1 + delta_2)/tau_out.",
+    domain="ln delta_1, ln delta_2 <= 0 (-inf for 0), ln tau_out <= 0",
+    monotone={"log_delta_1": "up", "log_delta_2": "up", "log_tau_out": "down"},
+    slack="Markov's inequality",
+    notes=(
+        SourceNote(
+            "slip",
+            "BF2",
+            "Lemma 4.6 (BF1 Lemma 3.6), quoted from KS14",
+            "P[U|V=t ~_{3 eps, delta'} U'|V'=t] >= 1 - 2 delta/delta' - 2 delta/(1 - e^-eps)",
+            "for equal marginals: eps instead of 3 eps, and 1 - 2 delta/delta'",
+            "One of the two directions bounds a set of t under the law of V'; moving it to the law "
+            "of V costs a factor e^eps, so the printed bound fails for e^eps > 2. Here V = V' = X, "
+            "and neither this factor nor the factor 3 arises.",
+        ),
+    ),
+)
+def equal_marginal_conditioning(
+    log_delta_1: float, log_delta_2: float, log_tau_out: float
+) -> float:
+    """ln nu_out.
+
+    The largest M_x(O) - e^{eta'} W(O) over O has mean delta_1 over x (choose O for each x), the
+    opposite one delta_2; the larger of the two is at most their sum; Markov.
+    """
+    log_delta_1 = log_probability_or_zero("log_delta_1", log_delta_1)
+    log_delta_2 = log_probability_or_zero("log_delta_2", log_delta_2)
+    log_tau_out = require.log_probability("log_tau_out", log_tau_out)
+    return log_up(log_add(log_delta_1, log_delta_2) - log_tau_out)
+
+
+def _joint_log_deltas(
+    k: int, eta: float, log_nu: float, eta_prime: float, log_tau: float
+) -> tuple[float, float]:
+    """ln delta_1 <= P_M[Bad] + delta_k(eta') and ln delta_2 <= k nu + delta_k(eta')."""
+    log_bad = bad_event_log_bound(k, eta, log_nu, log_tau)
+    log_delta = optimal_composition_log_delta(k, eta, eta_prime, log_tau)
+    log_oracle_bad = math.log(k) + log_nu
+    return log_up(log_add(log_bad, log_delta)), log_up(log_add(log_oracle_bad, log_delta))
+
+
+@theorem(
+    source="Holdfast",
+    place="Section 6.5, sharp adaptive composition",
+    statement="k adaptive (eta, tau, nu)-typically stable steps in oracle form are together (eta', "
+    "tau_out, (P[Bad] + k nu + 2 delta_k(eta'))/tau_out)-stable, for every eta' and tau_out.",
+    domain="k >= 1, eta, eta' >= 0, ln nu, ln tau <= 0 (-inf for 0), ln tau_out <= 0",
+    monotone={"k": "up", "eta": "up", "log_nu": "up", "log_tau": "up"},
+    slack="Markov's inequality; the union over steps",
+    printed="pure_composition_printed",
+)
+def sharp_composition(
+    k: int,
+    eta: float,
+    log_nu: float,
+    eta_prime: float,
+    log_tau_out: float,
+    log_tau: float = -math.inf,
+) -> Composed:
+    """The composition at a chosen eta' and tau_out."""
+    log_delta_1, log_delta_2 = _joint_log_deltas(k, eta, log_nu, eta_prime, log_tau)
+    log_nu_out = equal_marginal_conditioning(log_delta_1, log_delta_2, log_tau_out)
+    return Composed(eta_prime, log_tau_out, log_nu_out)
+
+
+@theorem(
+    source="Holdfast",
+    place="Section 6.5, sharp adaptive composition, tau_out = nu_out",
+    statement="k adaptive (eta, tau, nu)-typically stable steps in oracle form are together (eta', "
+    "d, d)-stable with d = sqrt(P[Bad] + k nu + 2 delta_k(eta')), for every eta'.",
+    domain="k >= 1, eta, eta' >= 0, ln nu, ln tau <= 0 (-inf for 0)",
+    monotone={"k": "up", "eta": "up", "log_nu": "up", "log_tau": "up"},
+    slack="Markov's inequality; the union over steps",
+    printed="pure_composition_printed",
+)
+def sharp_composition_balanced(
+    k: int, eta: float, log_nu: float, eta_prime: float, log_tau: float = -math.inf
+) -> Composed:
+    """The composition at a chosen eta' with tau_out = nu_out, the printed theorems' choice."""
+    log_root = log_up(log_add(*_joint_log_deltas(k, eta, log_nu, eta_prime, log_tau)) / 2)
+    return Composed(eta_prime, log_root, log_root)

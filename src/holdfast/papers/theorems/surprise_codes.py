@@ -1,9 +1,12 @@
-"""GuessAndCheck: Theorem K, and codes of the public tree.
+"""GuessAndCheck's public tree: Theorem K, codes of its nodes, and the lecture's roundings.
 
-Guesses are checked against the sample; what a refuted guess costs beside its release is the public
-prior's (`claim_levels`). The lecture's form counts the nodes of the public tree instead: a refuted
-guess is replaced by a value rounded to one of G cells, the transcript is a path in the tree, every
-node gets beta/N.
+Guesses are checked against the sample; a refuted guess is replaced by a value rounded to one of G
+cells, the transcript is a path in the tree, and every node gets beta/N.
+
+A code shares the failure probability over the nodes of the tree, with no horizon. A node is the
+t-th question after f surprises; its weight w is public, the weights of all nodes sum to at most 1
+(Kraft), so that it may fail with probability beta w. Each surprise j before it also named one of
+G_j cells: `sum_log_cells` = sum_j ln G_j is subtracted. Weights are ln w, rounded down.
 
 Symbols: k questions, m refuted guesses at most, G cells of the rounding, N nodes, n rows,
 c checks so far, f surprises so far.
@@ -24,45 +27,6 @@ from holdfast.theory.base.safeside import golden_minimum, log1mexp, log_add, rou
 from holdfast.theory.base.theorem import theorem
 from holdfast.theory.leakage.claim_levels import log_gamma_error
 
-__all__ = [
-    "enumerative_log_weight",
-    "fixed_log_weight",
-    "global_rounding_width",
-    "guess_and_check_width",
-    "kt_log_weight",
-    "kt_surprise_prior",
-    "kt_total_cost",
-    "log_nodes",
-    "log_rounding_nodes",
-    "mixture_log_weight",
-    "run_length_log_weight",
-]
-
-
-_Array = NDArray[np.float64]
-
-_CELLS_AT_MOST = 1e9
-
-
-@theorem(
-    source="Holdfast",
-    place="Theorem K",
-    statement="A GuessAndCheck run of k questions with at most m refuted guesses, each answered by "
-    "one of G cells, has N = sum_{f=0}^m C(k, f+1) G^f questions in its public tree.",
-    domain="k >= 1, 0 <= m <= k, G >= 1",
-    monotone={"k": "up", "m": "up", "G": "up"},
-    slack="Theorem L counts only the cells that the radius can reach and is tighter",
-)
-def log_nodes(k: int, m: int, G: float) -> float:
-    """ln N; m = 0 gives ln k (Bonferroni), m = k - 1 with G cells everything."""
-    k = require.positive_integer("k", k)
-    m = require.integer_at_least("m", m, 0)
-    require.between("m", m, 0, k)
-    log_G = math.log(require.at_least("G", G, 1))
-    f = np.arange(min(m, k - 1) + 1, dtype=np.float64)
-    terms = _log_binomial(k, f + 1) + f * log_G
-    return round_up(float(special.logsumexp(terms)) + log_gamma_error(k))
-
 
 @theorem(
     source="L4",
@@ -80,20 +44,6 @@ def log_rounding_nodes(k: int, G: float) -> float:
     if log_G * k < 1e-9:
         return math.log(k)
     return log_G * (k - 1) + log1mexp(-k * log_G) - log1mexp(-log_G)
-
-
-@theorem(
-    source="L4",
-    place="GuessAndCheck (previous lecture), exact counting",
-    statement="On n independent [0, 1] rows, k adaptive questions with at most m refuted guesses "
-    "are all within 1/(2G) + sqrt(ln(2N/beta)/(2n)) of the truth with probability 1 - beta.",
-    domain="n >= 1, k >= 1, 0 <= m <= k, log_beta <= 0; independent rows",
-    monotone={"n": "down", "k": "up", "m": "up", "log_beta": "down"},
-    slack="the account of Theorem L is narrower for the same run",
-)
-def guess_and_check_width(n: int, k: int, m: int, log_beta: float) -> float:
-    """The half-width with the best number of cells."""
-    return _best_width(n, log_beta, lambda G: log_nodes(k, m, G))
 
 
 @theorem(
@@ -141,31 +91,6 @@ def kt_total_cost(c: int, f: int) -> float:
     require.between("f", f, 0, c)
     log_weight = math.lgamma(f + 0.5) + math.lgamma(c - f + 0.5) - math.lgamma(c + 1)
     return max(0.0, round_up(math.log(math.pi) - log_weight + log_gamma_error(c)))
-
-
-def _log_binomial(k: int, chosen: _Array) -> _Array:
-    return np.asarray(-special.betaln(k - chosen + 1, chosen + 1) - math.log(k + 1))
-
-
-def _best_width(n: int, log_beta: float, log_count: Callable[[float], float]) -> float:
-    """min over whole G of 1/(2G) + sqrt((ln 2 + ln N(G) - ln beta)/(2n)); any G is valid."""
-    n = require.positive_integer("n", n)
-    log_beta = require.log_probability("log_beta", log_beta)
-
-    def width(log_G: float) -> float:
-        G = max(1, round(math.exp(log_G)))
-        return 0.5 / G + math.sqrt((math.log(2) + log_count(G) - log_beta) / (2 * n))
-
-    return round_up(golden_minimum(width, 0.0, math.log(_CELLS_AT_MOST))[1])
-
-
-# Codes: how the failure probability is shared over the nodes of the public tree, with no horizon.
-#
-# A node is the t-th question after f surprises. A code gives it a weight w; the weights of all
-# nodes sum to at most 1 (Kraft), so that the node may fail with probability beta w. Each surprise
-# j before it also named one of G_j cells: `sum_log_cells` = sum_j ln G_j is subtracted.
-#
-# All functions return ln w, rounded down.
 
 
 @theorem(
@@ -263,3 +188,59 @@ def _node(t: int, f: int) -> tuple[int, int]:
 
 def _cells(sum_log_cells: float) -> float:
     return require.non_negative("sum_log_cells", sum_log_cells)
+
+
+_Array = NDArray[np.float64]
+
+
+_CELLS_AT_MOST = 1e9
+
+
+@theorem(
+    source="Holdfast",
+    place="Theorem K",
+    statement="A GuessAndCheck run of k questions with at most m refuted guesses, each answered by "
+    "one of G cells, has N = sum_{f=0}^m C(k, f+1) G^f questions in its public tree.",
+    domain="k >= 1, 0 <= m <= k, G >= 1",
+    monotone={"k": "up", "m": "up", "G": "up"},
+    slack="Theorem L counts only the cells that the radius can reach and is tighter",
+)
+def log_nodes(k: int, m: int, G: float) -> float:
+    """ln N; m = 0 gives ln k (Bonferroni), m = k - 1 with G cells everything."""
+    k = require.positive_integer("k", k)
+    m = require.integer_at_least("m", m, 0)
+    require.between("m", m, 0, k)
+    log_G = math.log(require.at_least("G", G, 1))
+    f = np.arange(min(m, k - 1) + 1, dtype=np.float64)
+    terms = _log_binomial(k, f + 1) + f * log_G
+    return round_up(float(special.logsumexp(terms)) + log_gamma_error(k))
+
+
+@theorem(
+    source="L4",
+    place="GuessAndCheck (previous lecture), exact counting",
+    statement="On n independent [0, 1] rows, k adaptive questions with at most m refuted guesses "
+    "are all within 1/(2G) + sqrt(ln(2N/beta)/(2n)) of the truth with probability 1 - beta.",
+    domain="n >= 1, k >= 1, 0 <= m <= k, log_beta <= 0; independent rows",
+    monotone={"n": "down", "k": "up", "m": "up", "log_beta": "down"},
+    slack="the account of Theorem L is narrower for the same run",
+)
+def guess_and_check_width(n: int, k: int, m: int, log_beta: float) -> float:
+    """The half-width with the best number of cells."""
+    return _best_width(n, log_beta, lambda G: log_nodes(k, m, G))
+
+
+def _log_binomial(k: int, chosen: _Array) -> _Array:
+    return np.asarray(-special.betaln(k - chosen + 1, chosen + 1) - math.log(k + 1))
+
+
+def _best_width(n: int, log_beta: float, log_count: Callable[[float], float]) -> float:
+    """min over whole G of 1/(2G) + sqrt((ln 2 + ln N(G) - ln beta)/(2n)); any G is valid."""
+    n = require.positive_integer("n", n)
+    log_beta = require.log_probability("log_beta", log_beta)
+
+    def width(log_G: float) -> float:
+        G = max(1, round(math.exp(log_G)))
+        return 0.5 / G + math.sqrt((math.log(2) + log_count(G) - log_beta) / (2 * n))
+
+    return round_up(golden_minimum(width, 0.0, math.log(_CELLS_AT_MOST))[1])

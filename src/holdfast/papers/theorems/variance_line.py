@@ -1,17 +1,12 @@
-"""Median noise for questions of small variance: narrower than for the worst [0, 1] value.
+"""Median noise with a variance bound for each question: Theorem V2, and the shift of Theorem V1.
 
 Legend
 ------
 n, k, D, a, C, H, theta, F, beta    as in `median_noise`
-v           bound on the variance of a question's value, the same for every row
 y           2 sqrt(v), from 0 to 1 (variances of [0, 1] values are at most 1/4)
 G(y)        y H(beta y), H with beta y in place of beta:
             G(y) = min_b G_b(y), G_b(y) = (1/2) sqrt((2y + c)^2/(4(1 - b)) - y^2), c = F(b)/beta
 kappa0, kappa1    a line above G on (0, 1]
-
-V1. In Theorem T's Cauchy-Schwarz step a value of variance v replaces the factor 1/2 by sqrt(v); the
-part of mass theta still moves a mean by at most 1. H must not be capped at 1 here: that cap is
-about total variation, not about values of small variance.
 
 V2. For v_j that depend on j, let G(s) be the weight of the failures with 2 sqrt(v_j) >= s. Given
 that weight the bound is G H(beta G) <= kappa0 + kappa1 G; integrate over s.
@@ -31,32 +26,11 @@ from holdfast.theory.base.safeside import golden_minimum, round_up
 from holdfast.theory.base.theorem import theorem
 from holdfast.theory.transfer.likelihood_cover import order
 from holdfast.theory.transfer.median_width import (
-    ORDERS,
-    MedianNoiseDesign,
-    checked_orders,
     exact_shift,
     median_max_noise,
-    median_noise_design,
     shift_excess,
+    variance_between,
 )
-
-__all__ = [
-    "VarianceLine",
-    "declared_variance_half_width",
-    "declared_variance_shift",
-    "least_variance_intercept",
-    "variance_line",
-]
-
-_LEAST_VARIANCE = 1e-12
-
-
-def _variance(name: str, variance: float) -> float:
-    return require.between(name, variance, _LEAST_VARIANCE, 0.25)
-
-
-# --------------------------------------------------------------------------------------------
-# V1: one bound for all questions, declared in advance
 
 
 @theorem(
@@ -76,34 +50,9 @@ def declared_variance_shift(
     """At most 1; H itself is not capped."""
     n, k = require.positive_integer("n", n), require.positive_integer("k", k)
     D, a = require.positive("D", D), order(a)
-    weight = 2.0 * math.sqrt(_variance("variance", variance))
+    weight = 2.0 * math.sqrt(variance_between("variance", variance))
     log_beta = require.log_probability("log_beta", log_beta)
     return min(1.0, exact_shift(n, k, D, a, log_beta).bound(weight))
-
-
-@theorem(
-    source="Holdfast",
-    place="section 5b, Theorem V1 with the best noise",
-    statement=(
-        "k adaptive means of [0, 1] values, each of variance at most v in every row (declared in "
-        "advance), answered with median noise at the returned D and a on n independent rows, are "
-        "all within half_width = D C + 2 sqrt(v) H + theta/beta with probability 1 - beta."
-    ),
-    domain="n, k >= 1, 1e-12 <= variance <= 1/4, log_beta <= 0, orders within 2..7",
-    slack="as median_noise_half_width",
-)
-def declared_variance_half_width(
-    n: int, k: int, variance: float, log_beta: float, orders: tuple[int, ...] = ORDERS
-) -> MedianNoiseDesign:
-    """The same search as for Theorem M, H weighted by 2 sqrt(v)."""
-    n, k = require.positive_integer("n", n), require.positive_integer("k", k)
-    weight = 2.0 * math.sqrt(_variance("variance", variance))
-    log_beta = require.log_probability("log_beta", log_beta)
-    return median_noise_design(n, k, log_beta, checked_orders(orders), weight)
-
-
-# --------------------------------------------------------------------------------------------
-# V2: a bound for each question
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +129,7 @@ def variance_line(n: int, k: int, D: float, a: int, aim: float, log_beta: float)
     """The tangent of the best G_b at y = 2 sqrt(aim); (1, 0) where the cover says nothing."""
     n, k = require.positive_integer("n", n), require.positive_integer("k", k)
     D, a = require.positive("D", D), order(a)
-    y = 2.0 * math.sqrt(_variance("aim", aim))
+    y = 2.0 * math.sqrt(variance_between("aim", aim))
     log_beta = require.log_probability("log_beta", log_beta)
     noise_part = round_up(D * median_max_noise(k, a, log_beta))
     shift = shift_excess(n, k, D, a, log_beta)

@@ -1,0 +1,183 @@
+"""Checks and gates of whole questions: one claim by the question's own rule, and its line.
+
+What the rule shows is in `tests/mechanisms/test_rule_claims.py`.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import holdfast
+from holdfast.errors import InvalidQuestion
+from holdfast.ledger.audit import audit
+from holdfast.ledger.claimed import claimed_again
+from holdfast.mechanisms.claims import is_by_rule
+from holdfast.mechanisms.mechanism import Offer
+from holdfast.mechanisms.terms import Terms
+from tests.holdout.tables import Crash, crash, opened, watch
+from tests.seam import put_sample, transcript_of
+
+ROWS = 6_000
+SHARES = {"a": 0.2, "b": 0.5, "c": 0.7}
+FACTS: dict[str, Any] = {
+    "questions": 50,
+    "tolerance": 0.05,
+    "schema": {"x": (0, 100), "g": list(SHARES), "y": (0, 1)},
+}
+
+
+def rows(seed: int, count: int = ROWS) -> pl.DataFrame:
+    rng = np.random.default_rng(seed)
+    g = rng.choice(list(SHARES), count, p=[0.5, 0.3, 0.2])
+    late = rng.random(count) < np.array([SHARES[each] for each in g])
+    x = np.clip(rng.normal(40, 10, count) + 10 * late, 0, 100).round(1)
+    return pl.DataFrame(
+        {"id": np.arange(count), "g": g, "late": late, "x": x, "y": rng.random(count).round(3)}
+    )
+
+
+HOLD, TRAIN = rows(1), rows(2)
+
+
+def fine(ledger: Path) -> bool:
+    return all(finding.fine for finding in audit(ledger))
+
+
+def share(member: str) -> float:
+    return float(HOLD.filter(pl.col("g") == member)["late"].mean())  # type: ignore[arg-type]
+
+
+def test_groups_are_checked_about_as_narrowly_as_one_look_at_each(tmp_path: Path) -> None:
+    with opened(tmp_path, HOLD, **FACTS) as holdout:
+        cost = holdout.cost(holdfast.mean("late", by="g"), TRAIN)
+        groups = holdout.check(holdfast.mean("late", by="g"), TRAIN)
+        for member, answer in groups:
+            assert answer.status == "confirmed"
+            assert answer.interval.low <= share(str(member)) <= answer.interval.high
+            size = HOLD.filter(pl.col("g") == member).height
+            normal = 1.96 * (SHARES[str(member)] * (1 - SHARES[str(member)]) / size) ** 0.5
+            assert answer.half_width < 4 * normal
+        assert holdout.budget.nats == pytest.approx(cost.least)
+        assert [line.look for line in holdout.ledger] == [1, 2, 3]  # no parts
+        again = holdout.check(holdfast.mean("late", by="g"), TRAIN)
+        assert [each.status for _, each in again] == ["repeated"] * 3
+        assert "Clopper" not in holdout.explain()
+        assert holdout.certificate().to_dict()["answers"]
+    assert fine(tmp_path / "t.ledger")
+    with opened(tmp_path, HOLD) as resumed:
+        told = resumed.check("avg(late) where g = 'b'", groups["b"].value)
+        assert (told.status, told.cost) == ("repeated", 0.0)
+
+
+@pytest.mark.parametrize(
+    ("question", "right", "wrong"),
+    [
+        ("avg(x) where g = 'a'", 42.0, 60.0),
+        ("difference(avg(late) where g = 'c', rest)", 0.4, -0.2),
+        ("median(x)", 44.0, 70.0),
+        ("std(x)", 11.5, 30.0),
+        ("correlation(x, y)", 0.0, 0.6),
+    ],
+)
+@pytest.mark.parametrize("described", ["exact", "off"])
+def test_whole_questions_are_confirmed_or_asked_instead(
+    tmp_path: Path, question: str, right: float, wrong: float, described: Any
+) -> None:
+    with opened(tmp_path, HOLD, described=described, **FACTS) as holdout:
+        cost = holdout.cost(question, right, tolerance=0.06)
+        confirmed = holdout.check(question, right, tolerance=0.06)
+        assert confirmed.status == "confirmed"
+        assert confirmed.cost == pytest.approx(cost.least)
+        assert confirmed.cost < 0.1
+        assert confirmed.parts == ()
+        assert holdout.check(question, right, tolerance=0.06).status == "repeated"
+    with opened(tmp_path, HOLD, "other", described=described, **FACTS) as holdout:
+        cost = holdout.cost(question, wrong, tolerance=0.06)
+        refuted = holdout.check(question, wrong, tolerance=0.06)
+        assert refuted.status == "not confirmed"
+        assert refuted.cost <= cost.most * (1 + 1e-12)
+        first, *others = holdout.ledger.looks
+        assert (first.status, is_by_rule(first.profile)) == ("not confirmed", True)
+        assert [each.bits is not None for each in others] == [described == "exact"] * len(others)
+        assert refuted.interval.low <= right <= refuted.interval.high
+        assert holdout.check(question, wrong, tolerance=0.06).cost == 0.0
+    assert fine(tmp_path / "t.ledger")
+    assert fine(tmp_path / "other.ledger")
+
+
+def test_a_group_of_columns_that_arrive_later_is_gated_and_checked(tmp_path: Path) -> None:
+    """Predictions have no description, so that one side of a group could not be claimed."""
+    rng = np.random.default_rng(5)
+    right = np.where(rng.random(ROWS) < 0.8, HOLD["late"], ~HOLD["late"].to_numpy())
+    with opened(tmp_path, HOLD, key="id", candidates=20, **FACTS) as holdout:
+        holdout.attach("model", pl.DataFrame({"id": HOLD["id"], "model": right}))
+        question = "avg(model = late) where g = 'c'"
+        assert holdout.gate(question, at_least=0.7).status == "shown"
+        assert holdout.gate(question, at_least=0.79).status == "not shown"
+        assert holdout.check(question, at_most=0.9).status == "confirmed"
+        assert [each.status for each in holdout.ledger] == ["shown", "not shown", "confirmed"]
+        forecast = holdout.gate("avg(model = late) where g = 'b'", at_least=0.7, expect=0.9)
+        assert (forecast.status, forecast.forecast is None) == ("shown", False)
+        graded = holdout.gate("avg(model = late) where g = 'a'", at_least=0.7, grades=True)
+        assert graded.adjusted is not None
+    assert fine(tmp_path / "t.ledger")
+
+
+def test_a_claim_that_a_crash_left_is_finished_by_whoever_comes_next(tmp_path: Path) -> None:
+    """Also by somebody who asks the same text, and not only by who claims it again."""
+    texts = ["avg(late)", "avg(late) where g = 'a'", "median(x)"]
+    with opened(tmp_path, HOLD, described="exact", **FACTS) as holdout:
+        for text in texts:
+            watched = watch(holdout, crash)
+            with pytest.raises(Crash):
+                holdout.check(text, 0.5 if "late" in text else 44.0)
+            put_sample(holdout, watched.sample)
+            answer = holdout.ask(text)
+            assert (answer.status, answer.bits is None) == ("answered", False)
+    assert fine(tmp_path / "t.ledger")
+
+
+def test_the_test_of_a_claim_cannot_be_forged(tmp_path: Path) -> None:
+    """Nor can a claim of a mean say that it is tested by a rule."""
+    with opened(tmp_path, HOLD, **FACTS) as holdout:
+        holdout.check("avg(late) where g = 'a'", 0.2)
+        holdout.check("avg(late)", 0.4)
+        transcript = transcript_of(holdout)
+        by_rule, mean = (transcript.answers[place] for place in (0, 1))
+        assert is_by_rule(by_rule.profile)
+        assert not is_by_rule(mean.profile)
+    database = sqlite3.connect(tmp_path / "t.ledger")
+    bodies = [json.loads(text) for (text,) in database.execute("SELECT text FROM entries")]
+    database.close()
+    offers = [item["offer"] for body in bodies for item in body.get("items", ())]
+    first, second = map(Offer.from_dict, offers)
+    assert claimed_again(transcript, first) is not None
+    assert claimed_again(transcript, second) is None
+    with pytest.raises(InvalidQuestion, match="not that of a claim by a rule"):
+        claimed_again(transcript, Offer.from_dict({**offers[1], "profile": first.profile}))
+
+
+def test_a_ledger_of_earlier_rules_goes_on_by_parts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    question = "avg(late) where g = 'a'"
+    with monkeypatch.context() as patch:
+        patch.setattr("holdfast.mechanisms.terms.Terms", partial(Terms, rules=4))
+        with opened(tmp_path, HOLD, "earlier", **FACTS) as earlier:
+            first = earlier.check(question, 0.2, tolerance=0.05)
+            assert len(first.parts) == 2
+    with opened(tmp_path, HOLD, "earlier") as resumed:
+        assert transcript_of(resumed).terms.rules == 4
+        again = resumed.check(question, 0.2, tolerance=0.05)
+        assert (again.status, again.interval) == ("repeated", first.interval)
+        other = resumed.check("avg(late) where g = 'b'", 0.5)
+        assert len(other.parts) == 2
+    assert fine(tmp_path / "earlier.ledger")
