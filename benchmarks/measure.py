@@ -18,7 +18,9 @@ __all__ = [
     "compare",
     "family_seconds",
     "in_turns",
+    "pair_seconds",
     "parent_of",
+    "peak_memory",
     "side_by_side",
     "timed",
     "within",
@@ -59,11 +61,16 @@ class Timing:
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """Medians of two kinds of calls that took turns, and the medians of their pairs' ratios."""
+    """Medians of two kinds of calls that took turns, and the medians of their pairs' ratios.
+
+    `of_all` is the ratio of what all of them took of the processor: that of a server is told in
+    hundredths of a second, which are too large for a single call.
+    """
 
     ours: Timing
     theirs: Timing
     ratio: Timing
+    of_all: float
     turns: int
 
 
@@ -96,7 +103,9 @@ def beside(ours: Sequence[Timing], theirs: Sequence[Timing]) -> Beside:
         Timing(mine.clock / other.clock, mine.processor / max(other.processor, 1e-9))
         for mine, other in zip(ours, theirs, strict=True)
     ]
-    return Beside(_median(ours), _median(theirs), _median(ratios), len(ratios))
+    mine, others = (sum(each.processor for each in side) for side in (ours, theirs))
+    of_all = mine / max(others, 1e-9)
+    return Beside(_median(ours), _median(theirs), _median(ratios), of_all, len(ratios))
 
 
 def side_by_side(work: Callable[[], object], raw: Callable[[], object], repeats: int = 5) -> Beside:
@@ -123,9 +132,24 @@ def family_seconds(process: int) -> float:
     return time.process_time() + total / os.sysconf("SC_CLK_TCK")
 
 
+def pair_seconds(process: int) -> float:
+    """Seconds of the processor in this process and in another one alone."""
+    ticks = map(int, _status(process)[11:13])
+    return time.process_time() + sum(ticks) / os.sysconf("SC_CLK_TCK")
+
+
 def parent_of(process: int) -> int:
     """The process that started this one."""
     return int(_status(process)[1])
+
+
+def peak_memory(process: int | str) -> float:
+    """Megabytes that a process, by its number or "self", has held at its largest.
+
+    What `getrusage` tells of a new process is at least what its parent had.
+    """
+    text = (PROCESSES / str(process) / "status").read_text(encoding="utf-8")
+    return int(text.partition("VmHWM:")[2].split()[0]) / 1024
 
 
 def _status(process: int) -> list[str]:

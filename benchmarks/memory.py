@@ -11,10 +11,10 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks.engines import Spark, written_table
+from benchmarks.engines import HEAP, Spark, written_table
 from benchmarks.page import Line, Scale, Section
 
-MEGABYTE, SPARK = 1 << 20, Spark()
+SPARK = Spark()
 QUESTIONS = {
     "ask, a mean": 'holdout.ask("avg(clip(x0, -1.25, 3))", tolerance=0.4)',
     "described mean": 'holdout.ask("avg(clip(x0, -1.25, 3))")',
@@ -40,18 +40,10 @@ import polars as pl
 scan = pl.scan_parquet({path!r})
 {question}.collect(engine="streaming")
 """
-# Spark reads on two threads of this machine, by a Java that has so little room for objects.
-HEAP = 512
 BY_SPARK = """
-import os, sys, time
-os.environ.update(PYSPARK_PYTHON=sys.executable, SPARK_LOCAL_IP="127.0.0.1")
-from pyspark.sql import SparkSession
-said = {{"driver.memory": "{heap}m", "ui.enabled": "false", "log.level": "OFF",
-         "driver.host": "127.0.0.1", "ui.showConsoleProgress": "false"}}
-builder = SparkSession.builder.master("local[2]")
-for name, value in said.items():
-    builder = builder.config("spark." + name, value)
-spark = builder.getOrCreate()
+import time
+from benchmarks.engines import HEAP, spark_session
+spark = spark_session(HEAP)
 import holdfast
 began, table = time.perf_counter(), spark.read.parquet({path!r})
 with holdfast.open(table, ledger={ledger!r}, name="large", questions=100, tolerance=0.4) as holdout:
@@ -61,17 +53,16 @@ with holdfast.open(table, ledger={ledger!r}, name="large", questions=100, tolera
 java = spark._jvm.java.lang.ProcessHandle.current().pid()
 print(opened - began, asked - opened, java)
 """
-# What `getrusage` tells of a new process is at least what its parent had.
-PEAK = """
-from pathlib import Path
-print(Path("/proc", "{process}", "status").read_text().partition("VmHWM:")[2].split()[0])
+OWN_PEAK = """
+from benchmarks.measure import peak_memory
+print(peak_memory("self"))
 """
-OWN_PEAK, PEAK_OF_JAVA = PEAK.format(process="self"), PEAK.replace('"{process}"', "str(java)")
+PEAK_OF_JAVA = "print(peak_memory(java))"
 
 
 def peak(code: str) -> float:
     """Megabytes of a new process at its largest."""
-    return int(_printed(code + OWN_PEAK)[-1]) * 1024 / MEGABYTE
+    return float(_printed(code + OWN_PEAK)[-1])
 
 
 def _printed(code: str) -> list[str]:
@@ -83,9 +74,9 @@ def _printed(code: str) -> list[str]:
 def _of_spark(path: Path, rows: int, alone: float) -> Iterator[Line]:
     """Opening and a question of a table in Spark: of this process, and of its Java."""
     ledger = str(path.with_suffix(".spark.ledger"))
-    code = BY_SPARK.format(heap=HEAP, path=str(path), ledger=ledger) + OWN_PEAK + PEAK_OF_JAVA
+    code = BY_SPARK.format(path=str(path), ledger=ledger) + OWN_PEAK + PEAK_OF_JAVA
     opened, asked, _, *peaks = _printed(code)
-    here, java = (int(each) * 1024 / MEGABYTE for each in peaks)
+    here, java = map(float, peaks)
     yield "Spark: ask, a mean", f"{rows:,}", f"{max(0.0, here - alone):,.0f}"
     yield f"Spark: its Java, with {HEAP} MB for objects", f"{rows:,}", f"{java:,.0f}"
     yield (

@@ -169,6 +169,40 @@ def test_ranges_far_from_zero_and_tiny_and_huge_ones(
         assert sample.sums([row]) == [expected[0][0]]
 
 
+@pytest.mark.parametrize("known", [True, False])
+def test_one_condition_without_another_is_the_same_with_missing_values(
+    folder: Path, connection: duckdb.DuckDBPyConnection, known: bool
+) -> None:
+    frame = pl.DataFrame(
+        [(x, y) for x in (1.0, -1.0, math.nan, None) for y in (1.0, -1.0, math.nan, None)],
+        schema={"x": pl.Float64, "y": pl.Float64},
+        orient="row",
+    )
+    schema = Schema({"x": ColumnType.FLOAT, "y": ColumnType.FLOAT})
+    a, b = (parse_row(f"{name} > 0", schema) for name in frame.columns)
+    if known:
+        a, b = (build.coalesce([each, build.FALSE]) for each in (a, b))
+    differ = build.comparison(Op.UNEQUAL, a, b)
+    pairs = [(a, build.negation(b)), (a, differ), (differ, build.negation(a)), (differ, b)]
+    wanted = [
+        build.conjunction([first, then]) for pair in pairs for first, then in (pair, pair[::-1])
+    ]
+    table = [{key: _number(value) for key, value in row.items()} for row in frame.to_dicts()]
+    values = [[evaluate(each, row) for row in table] for each in wanted]
+    rows = [row_value(each) for one in wanted for each in (one, build.is_null(one))]
+    expected = [
+        GRID * sum(value is truth for value in column)
+        for column in values
+        for truth in (True, None)
+    ]
+    for sample in samples_of(frame, folder / "table.parquet", connection):
+        assert sample.sums(rows) == expected
+
+
+def _number(value: float | None) -> float | None:
+    return None if value is None or math.isnan(value) else value
+
+
 @pytest.mark.parametrize("low", [0.0, -1.0, -0.3, 4096.1, 1e6, -1e9])
 def test_half_steps_and_sums_of_more_than_64_bits(
     low: float, folder: Path, connection: duckdb.DuckDBPyConnection

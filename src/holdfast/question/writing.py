@@ -175,6 +175,9 @@ class Writer(Generic[_T]):
                 return self._quotient(*node.args)
             case Op.LN | Op.EXP:
                 return self._elementary(node)
+            case Op.AND if (pair := _first_alone(node)) is not None:
+                (a, level_a), (b, level_b) = map(self._write, pair)
+                return self.language.operation(Op.ABOVE, [a, b]), max(level_a, level_b)
             case op if op in self.language.named_operands:
                 operands = [self._operand(node, arg) for arg in node.args]
             case _:
@@ -325,6 +328,45 @@ def _deep(expression: Expression) -> Iterator[Operation]:
 
 def _is_arithmetic(expression: Expression) -> TypeGuard[Operation]:
     return isinstance(expression, Operation) and expression.op in ARITHMETIC
+
+
+def _first_alone(conjunction: Operation) -> tuple[Expression, Expression] | None:
+    """The a and b of ``a and not b`` or ``a and a != b``, of which every row has both.
+
+    That is ``a > b``: a comparison, for which every engine computes both sides of every row.
+    """
+    if len(conjunction.args) != 2:
+        return None
+    for condition, other in (conjunction.args, conjunction.args[::-1]):
+        if not isinstance(other, Operation):
+            continue
+        if other.op is Op.NOT:
+            (less,) = other.args
+            pair = (_opposed(condition, less) or condition, less)
+        elif (opposed := _opposed(other, condition)) is not None:
+            pair = (condition, opposed)
+        else:
+            continue
+        if all(map(_is_never_null, pair)):
+            return pair
+    return None
+
+
+def _opposed(comparison: Expression, side: Expression) -> Expression | None:
+    """The other side, if it is said that this one differs from it."""
+    if not isinstance(comparison, Operation) or comparison.op is not Op.UNEQUAL:
+        return None
+    first, second = comparison.args
+    return second if first == side else first if second == side else None
+
+
+def _is_never_null(condition: Expression) -> bool:
+    """Whether every row has it, whatever its columns lack."""
+    if not isinstance(condition, Operation):
+        return False
+    last = condition.args[-1]
+    otherwise = isinstance(last, Constant) and last.value is not None
+    return condition.op is Op.IS_NULL or (condition.op is Op.COALESCE and otherwise)
 
 
 def _is_simple(condition: Expression) -> bool:

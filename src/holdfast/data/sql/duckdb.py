@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from holdfast import require
-from holdfast.data.sample import AcceptedShapes, Sample, check_names, needed, reading
+from holdfast.data.sample import Sample, check_names, needed, reading
 from holdfast.data.source import BUCKETS, FileSample, file_stamps
 from holdfast.data.sql.language import Dialect, quoted_name, quoted_text, sql_column_type
 from holdfast.data.sql.sql_sample import Selection, SqlSample
@@ -271,7 +271,6 @@ class DuckDBSample(SqlSample):
         self._relation = relation
         self._connection = connection
         self._beside: tuple[JoinedTable, ...] = ()
-        self._accepted = AcceptedShapes()
         with reading():
             ((without,),) = relation.limit(0).aggregate("count(*)").project(_SETTING).fetchall()
         if without != _WITHOUT:

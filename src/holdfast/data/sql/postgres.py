@@ -171,7 +171,7 @@ POSTGRES = Dialect(
     # decides: the time it saves would tell about the rows.
     named_operands=frozenset({Op.ADD, Op.SUBTRACT, Op.MULTIPLY, Op.AND, Op.OR}),
     whole=lambda value: f"({value})::bigint",
-    counted=lambda condition: f"count(*) FILTER (WHERE {condition})",
+    counted=lambda condition: f"sum(({condition})::int)",  # sooner than to count, with a filter
     wide_sums=True,
 )
 
@@ -281,6 +281,7 @@ class PostgresSample(SqlSample):
     def __init__(self, session: TableSession) -> None:
         super().__init__({name: column_type_of(dtype) for name, dtype in session.types.items()})
         self._session = session
+        self._accepted = None  # what has no column in it is computed when a query is planned
         self._engine_types = dict(session.types)
         self._beside: tuple[JoinedRows, ...] = ()
 
@@ -339,12 +340,17 @@ class PostgresSample(SqlSample):
 
     @contextmanager
     def _watched(self) -> Iterator[Any]:
-        """A scan; if it fails because the table is another one, that is what is said."""
+        """A scan, in a transaction of its own in which the table means what it meant."""
+        with self._with_joined(), self._session.scan() as connection:
+            yield connection
+
+    @contextmanager
+    def _with_joined(self) -> Iterator[None]:
+        """What was joined is there; what fails because the table is another one says so."""
         try:
             for beside in self._beside:
                 beside.require_on(self._session.connection)
-            with self._session.scan() as connection:
-                yield connection
+            yield
         except HoldfastError:
             raise
         except Exception as error:
@@ -362,13 +368,13 @@ class PostgresSample(SqlSample):
             return [int(total or 0) for total in totals]  # a sum of no rows is NULL
 
     def _try(self, selection: Selection) -> None:
-        with self._watched() as connection:
-            connection.execute(self._select(selection, "FALSE"))
+        with self._with_joined():
+            self._session.connection.execute(self._select(selection, "FALSE"))
 
     def _binned(
         self, connection: psycopg.Connection[Any], value: RowValue, where: Expression | None
     ) -> Histogram:
-        shift, inside = bin_shift(value), "TRUE" if where is None else "k1"
+        shift, inside = bin_shift(value), None if where is None else "k1"
         rows = [value, *([] if where is None else [condition_row(where)])]
         sent = self.n <= MOST_SENT
         # What is sent is mentioned once; beside a condition it is to be computed for every row.
@@ -378,10 +384,13 @@ class PostgresSample(SqlSample):
         steps = "coalesce(k0::int, 0)" if value.is_condition else "k0"
         if sent:
             return self._counted_here(connection, value, steps, inside, select)
+        counted, remainder = f"({steps} >> {shift})::int", f"({steps} & {(1 << shift) - 1})::int"
+        if inside is not None:
+            counted = f"CASE WHEN {inside} THEN {counted} ELSE {_OUTSIDE} END"
+            remainder = f"CASE WHEN {inside} THEN {remainder} ELSE 0 END"
         statement = (
-            f"SELECT CASE WHEN {inside} THEN ({steps} >> {shift})::int ELSE {_OUTSIDE} END AS bin, "
-            f"count(*), sum(CASE WHEN {inside} THEN ({steps} & {(1 << shift) - 1})::int ELSE 0 END)"
-            f" FROM ({select}) AS steps GROUP BY bin"
+            f"SELECT {counted} AS bin, count(*), sum({remainder}) FROM ({select}) AS steps "
+            "GROUP BY bin"
         )
         lines = connection.execute(statement).fetchall()
         bins = np.array(lines, dtype=np.int64).reshape(-1, 3)
@@ -393,20 +402,24 @@ class PostgresSample(SqlSample):
         connection: psycopg.Connection[Any],
         value: RowValue,
         steps: str,
-        inside: str,
+        inside: str | None,
         select: str,
     ) -> Histogram:
-        """The steps of all rows as bytes: to group by bins takes a server twice as long."""
-        middle = value.grid.first + _MIDDLE
-        statement = (
-            f"SELECT count(*), string_agg(CASE WHEN {inside} "
-            f"THEN int4send(({steps} - ({middle}))::int) END, NULL) FROM ({select}) AS steps"
-        )
-        ((count, sent),) = connection.execute(statement, binary=True).fetchall()
-        self._session.require_count(count)
+        """The steps of all rows as bytes: to group by bins takes a server twice as long.
+
+        Without a condition they say themselves how many rows there are.
+        """
+        sent = f"int4send(({steps} - ({value.grid.first + _MIDDLE}))::int)"
+        wanted = f"string_agg({sent}, NULL)"
+        if inside is not None:
+            wanted = f"string_agg(CASE WHEN {inside} THEN {sent} END, NULL), count(*)"
+        statement = f"SELECT {wanted} FROM ({select}) AS steps"
+        ((found, *rows),) = connection.execute(statement, binary=True).fetchall()
+        content = found or b""
+        self._session.require_count(rows[0] if rows else len(content) // 4)
         total, counts = 0, np.zeros(bin_count(value), np.int64)
-        for start in range(0, len(sent or b""), 4 * BATCH_ROWS):
-            batch = np.frombuffer(sent[start : start + 4 * BATCH_ROWS], ">i4").astype(np.int64)
+        for start in range(0, len(content), 4 * BATCH_ROWS):
+            batch = np.frombuffer(content[start : start + 4 * BATCH_ROWS], ">i4").astype(np.int64)
             batch += _MIDDLE
             total += int(batch.sum())
             np.add.at(counts, batch >> bin_shift(value), 1)

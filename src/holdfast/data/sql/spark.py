@@ -418,6 +418,11 @@ class SparkSample(SqlSample):
         """The number of rows."""
         return self._table.n
 
+    def require_unchanged(self) -> None:
+        """Refuse a table whose session is gone; its rows are for a scan to see."""
+        with reading(), asking_spark():
+            _ = self._table.rows.sparkSession.version
+
     def word_sums(self) -> WordSums | None:
         """The sums of a fingerprint, by the workers; None where they cannot make them."""
         with reading(), asking_spark():

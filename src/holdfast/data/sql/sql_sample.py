@@ -63,8 +63,9 @@ class SqlSample(ABC):
 
     def __init__(self, types: Mapping[str, ColumnType]) -> None:
         self._types = dict(types)
-        # None where a trial also sees whether the database is still there.
-        self._accepted: AcceptedShapes | None = None
+        # By the database; None where what it takes depends on constants, too.
+        self._accepted: AcceptedShapes | None = AcceptedShapes()
+        self._accepted_here = AcceptedShapes()  # by Polars
 
     @property
     @abstractmethod
@@ -99,9 +100,10 @@ class SqlSample(ABC):
     def prepare(self, rows: Sequence[RowValue]) -> None:
         """Refuse what the database cannot take, or Polars, which computes functions of batches."""
         if self._accepted is None:
-            self._prepare(rows)
+            prepare(self._try_all, rows)
         else:
-            self._accepted.try_others(rows, self._prepare)
+            self._accepted.try_others(rows, partial(prepare, self._try_all))
+        self._accepted_here.try_others(rows, self._try_here)
 
     def sums(self, rows: Sequence[RowValue]) -> list[int]:
         """Exact sums of grid units."""
@@ -130,12 +132,12 @@ class SqlSample(ABC):
         require_joinable(self._types, key, frame)
         joined = copy.copy(self)
         joined._accepted = None if self._accepted is None else AcceptedShapes()
+        joined._accepted_here = AcceptedShapes()
         with reading():
             joined._types = {**self._types, **joined._join(key, frame)}
         return joined
 
-    def _prepare(self, rows: Sequence[RowValue]) -> None:
-        prepare(self._try_all, rows)
+    def _try_here(self, rows: Sequence[RowValue]) -> None:
         prepare(partial(steps_of_frame, _without_rows(self._types)), rows)
 
     def _try_all(self, rows: Sequence[RowValue]) -> None:
