@@ -193,6 +193,7 @@ _START = "where a search begins or ends: what it returns was looked at"
 _BRANCH = "from where on another formula is used, which says the same there"
 _CHECK = "how far declared numbers may be off"
 _COUNT = "a count is rounded to it, and moves by whole rows or not at all"
+_LEAST_TAKEN = "the least variance that is taken"
 OTHERWISE = {
     ("theory/base/concentration.py", "DeclaredTail.__post_init__", 1e-12): _CHECK,
     ("theory/base/intervals.py", "_NEAR", 1e-9): _START,
@@ -222,7 +223,7 @@ OTHERWISE = {
     ("theory/leakage/gates.py", "_PRECISION", 1e-9): _START,
     ("theory/length/levels.py", "_SURE", 1e-6): _BRANCH,
     ("theory/planning.py", "GRID_ALLOWANCE in _LastLook.log_tail", 2.0**-28): _COUNT,
-    ("theory/transfer/epochs.py", "_LEAST_VARIANCE", 1e-12): "the least variance that is taken",
+    ("theory/transfer/epochs.py", "_LEAST_VARIANCE", 1e-12): _LEAST_TAKEN,
     ("theory/transfer/gaussian_noise.py", "_MOST_R", 1.0 - 1e-9): _START,
     ("theory/transfer/gaussian_noise.py", "log_max_exceedance", 1e-8): _BRANCH,
     ("theory/transfer/gaussian_noise.py", "log_max_exceedance", 1.0 - 1e-16): _BRANCH,
