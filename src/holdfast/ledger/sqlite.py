@@ -523,13 +523,20 @@ _OUTSIDE = {
 }
 
 
-@contextmanager
-def plainly(ledger: object) -> Iterator[None]:
+class plainly:  # noqa: N801 - it stands after `with`, ten times in an answer
     """Translation of SQLite's errors; one that quotes damaged text is itself not readable."""
-    try:
-        yield
-    except (sqlite3.Error, UnicodeDecodeError) as error:
-        raise _in_our_words(ledger, error) from error
+
+    __slots__ = ("_ledger",)
+
+    def __init__(self, ledger: object) -> None:
+        self._ledger = ledger
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _kind: object, error: BaseException | None, _traceback: object) -> None:
+        if isinstance(error, (sqlite3.Error, UnicodeDecodeError)):
+            raise _in_our_words(self._ledger, error) from error
 
 
 def _in_our_words(ledger: object, error: Exception) -> HoldfastError:
