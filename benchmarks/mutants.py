@@ -59,6 +59,7 @@ _OPERATIONS: dict[type[ast.operator], type[ast.operator]] = {
 }
 _SIDES = {"round_up": "round_down", "min": "max", "floor": "ceil", "minimum": "maximum"}
 _SIDES |= {other: side for side, other in _SIDES.items()}
+_LEAST_MARGIN, _UNITS = 1e-6, ("_EPS", "_ULP", "_UNIT")
 _UNREAD = (ast.JoinedStr, ast.Raise, ast.Assert, ast.AnnAssign, ast.arg)
 
 
@@ -118,7 +119,9 @@ def _line_starts(source: bytes) -> list[int]:
 
 
 def _nodes(node: ast.AST) -> Iterator[ast.expr | ast.stmt]:
-    """All that means something when it runs: no decorators, types, messages or default slots."""
+    """All that means something when it runs: no decorators, types, messages or default slots, and
+    no sizes of margins.
+    """
     for name, value in ast.iter_fields(node):
         if name in ("decorator_list", "annotation", "returns", "slice") or isinstance(
             node, ast.ClassDef
@@ -129,9 +132,39 @@ def _nodes(node: ast.AST) -> Iterator[ast.expr | ast.stmt]:
                 continue
             if isinstance(each, ast.Assign) and ast.unparse(each.targets[0]).startswith("__"):
                 continue
-            if isinstance(each, ast.expr | ast.stmt):
+            if isinstance(each, ast.expr | ast.stmt) and not _sizes_a_margin(node, each):
                 yield each
             yield from _nodes(each)
+
+
+def _sizes_a_margin(node: ast.AST, part: ast.AST) -> bool:
+    """Whether a number only says how large a margin against roundings is: a unit more in the last
+    place, or a tiny number twice or half as large, is nearly always the same program.
+
+    In which direction a margin is taken is no matter of size: its sign stays.
+    """
+    if not isinstance(part, ast.Constant) or isinstance(part.value, bool):
+        return False
+    match node:
+        case ast.Call(func=ast.Name(id="round_up" | "round_down"), args=[_, last]):
+            return last is part
+        case ast.BinOp(op=ast.Mult(), left=left, right=right):
+            other = right if left is part else left
+            return _is_unit(other) or _is_tiny(part)
+        case ast.UnaryOp(op=ast.USub()):
+            return isinstance(part.value, int) and part.value >= 20  # 2.0**-40
+        case _:
+            return _is_tiny(part)
+
+
+def _is_unit(node: ast.expr) -> bool:
+    """Whether it is a unit in the last place."""
+    called = node.func if isinstance(node, ast.Call) else node
+    return getattr(called, "attr", "") == "ulp" or getattr(called, "id", "") in _UNITS
+
+
+def _is_tiny(number: ast.Constant) -> bool:
+    return isinstance(number.value, float) and 0.0 < number.value < _LEAST_MARGIN
 
 
 def _changes(node: ast.expr | ast.stmt) -> Iterator[tuple[str, str]]:

@@ -119,12 +119,20 @@ def test_pandas_types() -> None:
         open_sample(pd.DataFrame([[1, 2]], columns=["a", "a"]))
 
 
-FIRST = ["7", "1.5", "true", "2013-01-01", "2013-01-01 05:00:00", "a", ""]
+FIRST = ["7", "1.5", "true", "2013-01-01", "2013-01-01 05:00:00", "2013-01-01T05:00:00Z", "a", ""]
 LATER = ["8", "-3", "007", "+2", " 2", "2.5", "5.", ".5", "5.e3", "1e5", "1e+5", "nan", "NaN"]
 LATER += ["false", "True", "2013-02-31", "2013-1-5", "2013/02/03", "2013-03-04", "12:00:00"]
 LATER += ["2013-01-01T05:00:00", "2013-01-01 06:00:00.000000", "2013-01-01 25:00:00"]
 LATER += ["999999999999999999", "1000000000000000000", "9223372036854775808", "0x1", "1_000", "-"]
-LATER += ["2012-02-29", "2013-01-01 06:60:00", "2013-01-01 05:00:00."]
+LATER += ["1969-12-31 23:59:59.000001", "0001-01-01T00:00:00.1", "9999-12-31 23:59:59.999999"]
+LATER += ["2013-02-31T05:00:00Z", "2013-02-03 05:00:00Z", "2013-02-03T05:00:00.25Z"]
+LATER += [
+    "2013-02-03T05:00:00+02:00",
+    "2013-02-03T25:00:00Z",
+    "2012-02-29",
+    "2013-01-01 06:60:00",
+    "2013-01-01 05:00:00.",
+]
 LATER += ["inf", "b", "", '"9"', '"x"', '"2013-05-05"']
 
 
@@ -143,13 +151,15 @@ def test_rows_after_the_first_are_taken_for_what_polars_takes_them_for(
     for first, later in product(FIRST, LATER):
         Path(path).write_text(f"x,y\n{first},1\n{first},1\n{later},2\n")
         looked.clear()
-        found = scan_csv([path], TableForm(), {}).collect_schema()
+        found = scan_csv([path], TableForm(), {})
         whole = scan(path, infer_schema_length=None, try_parse_dates=True)
-        assert found == whole.collect_schema(), (first, later)
+        assert found.collect_schema() == whole.collect_schema(), (first, later)
         if None not in looked:
             usual.append((first, later))
+            assert found.collect().equals(whole.collect()), (first, later)
     assert {("7", "8"), ("7", "2.5"), ("1.5", "8"), ("true", "false"), ("a", "-")} <= {*usual}
     assert {("2013-01-01", "2013-03-04"), (FIRST[4], "2013-01-01 06:00:00.000000")} <= {*usual}
+    assert (FIRST[5], "2013-02-03T05:00:00.25Z") in usual
 
 
 def test_types_in_csv_are_found_from_all_rows(tmp_path: Path) -> None:

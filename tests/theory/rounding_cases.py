@@ -65,12 +65,17 @@ from holdfast.theory.leakage.gates import gate_shows
 from holdfast.theory.leakage.nats import LeakageAccount
 from holdfast.theory.leakage.release import DiscreteUniform, vector_laplace_log_charge
 from holdfast.theory.notions.composing import PureDP
-from holdfast.theory.planning import KnownRows, listed_method
+from holdfast.theory.planning import KnownRows, Method, by_transfer, listed_method, rounds_method
 from holdfast.theory.transfer.differential_privacy import (
     optimal_composition_at_delta,
     private_laplace_rows,
 )
-from holdfast.theory.transfer.gaussian_noise import gaussian_questions, gaussian_rows
+from holdfast.theory.transfer.gaussian_noise import (
+    gaussian_half_width,
+    gaussian_questions,
+    gaussian_rows,
+)
+from holdfast.theory.transfer.likelihood_cover import composed_shift
 from holdfast.theory.typical.sharp_composition import (
     log_geometric_sum,
     optimal_composition_log_delta,
@@ -308,6 +313,30 @@ def more_cases() -> Iterator[Case]:
     yield case("log_geometric_sum", lambda: log_geometric_sum(0.0, 7), UP)
     yield case("vector_laplace_log_charge", lambda: vector_laplace_log_charge(300, 2.0), UP)
     yield case("private_laplace_rows", lambda: private_laplace_rows(5, 0.2, -3.0), UP, LARGER)
+    yield case("InUnits", lambda: InUnits(SubGaussian(0.1), 3.0).log_tail(0.6), UP)
+    blocks = partial(composed_shift, 2, 2e-4, 1000, -3.0)  # so many steps are composed in blocks
+    yield case("blocks", lambda: blocks().hockey_stick(1.0), UP)
+    yield case("blocks", lambda: blocks().at_zero, UP)
+    transferred = (
+        lambda n, k, log_beta: gaussian_half_width(n, k, log_beta).half_width,
+        gaussian_questions,
+        gaussian_rows,
+    )
+    methods: tuple[tuple[str, Callable[[], Method]], ...] = (
+        ("rounded list", lambda: listed_method(50, rounded=True)),
+        ("rounds_method", lambda: rounds_method(3)),
+        ("by_transfer", lambda: by_transfer("gaussian", "gaussian_half_width", *transferred)),
+    )
+    for name, method in methods:
+        width = partial(_planned_width, method, alike_rows)
+        yield case(name, width, UP)
+    yield case("rounds_fit", lambda: rounds_method(1).questions(alike_rows, 1000, 0.06, -3.0), DOWN)
+
+
+def _planned_width(method: Callable[[], Method], rows: KnownRows) -> float:
+    width = method().half_width(rows, 10**5, 20, -3.0)
+    assert width is not None
+    return width
 
 
 def pooled_claim_holds(units: int, low: float, high: float) -> bool:
@@ -357,6 +386,16 @@ def claims(case: Callable[..., Case]) -> Iterator[Case]:
     yield case("gate", lambda: better(margin), DOWN)
     most = edge_of(paired_below, 0.04, 0.9, up=False)
     yield case("paired_claim_holds", lambda: paired_below(most), DOWN)
+
+    few = [0.0, 1.0] * 15  # of which Chernoff's bound shows more than bets
+
+    def few_within(low: float, high: float) -> bool:
+        return mean_claim_holds(few, few, Interval(low, high), -4.0)
+
+    highest = edge_of(partial(few_within, 0.0), 0.5, 1.0, up=False)
+    lowest = edge_of(partial(few_within, high=1.0), 0.0, 0.5, up=True)
+    yield case("mean_claim_holds", partial(few_within, 0.0, highest), DOWN)
+    yield case("mean_claim_holds", partial(few_within, lowest, 1.0), DOWN)
 
 
 def cases(rows: int) -> list[Case]:

@@ -73,13 +73,20 @@ def sites(*folders: str) -> list[Site]:
 
 
 @cache
-def _modules() -> list[ModuleType]:
+def modules_of(*rooms: str) -> list[ModuleType]:
+    """All modules of these rooms."""
     found = []
-    for room in ("theory", "mechanisms", "statistics", "data", "planner", "papers"):
+    for room in rooms:
         package = importlib.import_module(f"holdfast.{room}")
         for each in pkgutil.walk_packages(package.__path__, f"holdfast.{room}."):
             found.append(importlib.import_module(each.name))
-    return [each for each in found if each is not safeside]
+    return found
+
+
+@cache
+def _modules() -> list[ModuleType]:
+    rooms = ("theory", "mechanisms", "statistics", "data", "planner", "papers.theorems")
+    return [each for each in modules_of(*rooms) if each is not safeside]
 
 
 @cache

@@ -16,29 +16,13 @@ from holdfast.certificate.certificate import (
     certificate_text,
 )
 from holdfast.certificate.signing import Signature
-from holdfast.errors import HoldfastError, InvalidArgument, LedgerUnavailable
+from holdfast.errors import HoldfastError, LedgerUnavailable
 from holdfast.ledger.audit import Copied, Finding, retrace
 from holdfast.ledger.chain import RESTORE, Row
 from holdfast.mechanisms.mechanism import alike
 
-_LEDGER = b"SQLite format 3\0"
 # What does not follow from the entries.
 _OWN = ("kind", "made", "holdfast", "signatures", "entries", "digest")
-
-
-def is_certificate(path: Path) -> bool:
-    """Whether a file is to be read as a certificate: JSON, and not a ledger."""
-    try:
-        with path.open("rb") as file:
-            start = file.read(len(_LEDGER))
-    except OSError as error:
-        raise LedgerUnavailable(f"the file {str(path)!r} cannot be read ({error}).") from error
-    if path.suffix.lower() in (".html", ".htm") and start != _LEDGER:
-        raise InvalidArgument(
-            f"{str(path)!r} is a page for people; audit the certificate's other form: holdfast "
-            "certificate NAME --output FILE.json"
-        )
-    return start != _LEDGER and (path.suffix.lower() == ".json" or start.startswith(b"{"))
 
 
 def audit_certificate(

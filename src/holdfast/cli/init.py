@@ -16,6 +16,7 @@ from holdfast.cli.ledgers import (
     LedgerAddress,
     Name,
     TableName,
+    is_log,
     item_table,
     new_ledger,
     resumed,
@@ -259,11 +260,11 @@ def init(
     .json, .jsonl) only the ids of its items are taken, for candidates to be gated on.
     """
 
-    from holdfast.evals.submission import is_log, read_items
-
     where, called = new_ledger(name, data, ledger)
     rows: Any = data
     if is_log(data):
+        from holdfast.evals.submission import read_items
+
         items = read_items(data)
         declared = {**_for_items(items), **declared}
         rows = item_table(where, items)

@@ -18,6 +18,7 @@ from holdfast.cli.ledgers import (
     Name,
     TableName,
     home_named,
+    is_certificate,
     known_table,
     ledger_path,
     looked_at,
@@ -313,8 +314,6 @@ def audit(
     and for what the ledger says of it. A certificate carries all the ledger's entries, and needs
     neither ledger nor data; who wrote it is told by --signed-by alone.
     """
-    from holdfast.certificate.checking import is_certificate
-
     require_here({"--data": data, "--table": table})
     there = served(name)
     path = ledger_path(name) if there is None else None

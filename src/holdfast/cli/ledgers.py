@@ -13,7 +13,7 @@ import typer
 from holdfast import require
 from holdfast.cli.commands import secret_file
 from holdfast.did_you_mean import did_you_mean
-from holdfast.errors import InvalidArgument
+from holdfast.errors import InvalidArgument, LedgerUnavailable
 
 if TYPE_CHECKING:
     import polars as pl
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from holdfast.ledger.transcript import Transcript
 
 SCORE_SUFFIXES = (".eval", ".jsonl", ".csv", ".parquet")  # as files of other tools are called
+_LOG_SUFFIXES = (".eval", ".json", ".jsonl")
+_SQLITE = b"SQLite format 3\0"  # a ledger's first bytes
 
 Name = Annotated[
     str,
@@ -79,6 +81,21 @@ def ledger_path(name: str) -> str | Path:
     )
 
 
+def is_certificate(path: Path) -> bool:
+    """Whether a file is to be read as a certificate: JSON, and not a ledger."""
+    try:
+        with path.open("rb") as file:
+            start = file.read(len(_SQLITE))
+    except OSError as error:
+        raise LedgerUnavailable(f"the file {str(path)!r} cannot be read ({error}).") from error
+    if path.suffix.lower() in (".html", ".htm") and start != _SQLITE:
+        raise InvalidArgument(
+            f"{str(path)!r} is a page for people; audit the certificate's other form: holdfast "
+            "certificate NAME --output FILE.json"
+        )
+    return start != _SQLITE and (path.suffix.lower() == ".json" or start.startswith(b"{"))
+
+
 def new_ledger(name: str | None, data: str, address: str | None) -> tuple[str | Path, str]:
     """Where a new ledger will be, and what commands call it; refused if there is one."""
     from holdfast.data.database import is_database_url
@@ -101,6 +118,11 @@ def new_ledger(name: str | None, data: str, address: str | None) -> tuple[str | 
             "choose another --name."
         )
     return where, name
+
+
+def is_log(data: str) -> bool:
+    """Whether a path can only be that of a log, as no table is called so."""
+    return data.lower().endswith(_LOG_SUFFIXES)
 
 
 def item_table(ledger: str | Path, items: ItemList) -> pl.DataFrame | Path:
@@ -168,7 +190,6 @@ def opened(
 ) -> Holdout:
     """The holdout with its rows, from `data` or from where they were at first."""
     from holdfast.data.database import is_database_url
-    from holdfast.evals.submission import is_log, read_items
     from holdfast.holdout.open import open as open_holdout
     from holdfast.ledger.store import look
 
@@ -178,6 +199,8 @@ def opened(
     if is_database_url(data):
         source = without_password("data", str(data))
     elif data is not None and is_log(data):
+        from holdfast.evals.submission import read_items
+
         source = read_items(data).to_frame()
     if source is None:
         with look(home_named(name)) as reader:

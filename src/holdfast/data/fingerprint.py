@@ -23,6 +23,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import reduce
 from hashlib import blake2b
+from itertools import chain
 from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
 from holdfast.data.sample import Sample, plain_frames
@@ -77,11 +78,13 @@ class SummingWords(Protocol):
 
 
 def fingerprint(
-    sample: Sample, also: Callable[[pl.DataFrame, ColumnWords], object] | None = None
+    sample: Sample,
+    also: Callable[[pl.DataFrame, ColumnWords, NDArray[np.uint64]], object] | None = None,
 ) -> str:
     """The fingerprint of a table, as 32 hexadecimal digits.
 
-    What `also` is to be made of its batches is made in the same scan, where there are any.
+    What `also` is to be made of its batches, their cells and their rows' first words is made in the
+    same scan, where there are any.
     """
     types = dict(sorted(sample.types.items()))
     total = sample.word_sums() if isinstance(sample, SummingWords) else None
@@ -89,10 +92,10 @@ def fingerprint(
         total = WordSums()
         for frame in sample.frames(list(types)):
             cells = {name: cell_words(frame[name], type_) for name, type_ in types.items()}
-            lanes = (_lane(cells, types, frame.height, lane) for lane in range(2))
+            lanes = [_lane(cells, types, frame.height, lane) for lane in range(2)]
             total = added_words(total, WordSums(frame.height, *(int(each.sum()) for each in lanes)))
             if also is not None:
-                also(frame, cells)
+                also(frame, cells, lanes[0])
     sums = [total.first, total.second]
     content = {"columns": list(types.items()), "rows": total.rows, "sums": sums, "version": 1}
     text = json.dumps(content, sort_keys=True, separators=(",", ":"))
@@ -227,26 +230,31 @@ class ColumnDigests:
         self._least: NDArray[np.uint64] | None = None  # words of whole rows, the least of them
         self._incomplete: set[str] = set()
 
-    def add(self, frame: pl.DataFrame, cells: ColumnWords) -> None:
-        """A batch of rows, and the words of their cells."""
+    def add(self, frame: pl.DataFrame, cells: ColumnWords, rows: NDArray[np.uint64]) -> None:
+        """A batch of rows, the words of their cells, and the first word of each row."""
         import numpy as np
 
         from holdfast.data.plain import told_apart
 
+        # The first batch says which are wanted; of the others no word is needed afterwards.
+        wanted = self._types if self._wanted is None else {*chain.from_iterable(self._wanted)}
         words = {
             name: _words(
                 cell_words(frame[name], ColumnType.FLOAT) if type_ in _WHOLE else cells[name]
             )
             for name, type_ in self._types.items()
+            if name in wanted
         }
         words[""] = np.zeros(frame.height, dtype=np.uint64)
         if self._wanted is None:
             self._wanted = self._informative(frame, words)
         self._rows += frame.height
-        own = {name: each for name, each in cells.items() if name not in self._names}
-        rows = mixed(_lane(own, self._types, frame.height, 0) ^ np.uint64(_LANES[1]))
+        if self._names:
+            own = {name: each for name, each in cells.items() if name not in self._names}
+            rows = _lane(own, self._types, frame.height, 0)
         before = [] if self._least is None else [self._least]
-        self._least = np.sort(np.concatenate([*before, rows]))[:_MOST_KEPT]
+        kept = mixed(rows ^ np.uint64(_LANES[1]))
+        self._least = np.sort(np.concatenate([*before, kept]))[:_MOST_KEPT]
         names = {beside: mixed(words[beside]) for _, beside in self._wanted}
         for column, beside in self._wanted:
             self._sums[column, beside] += int(mixed(words[column] + names[beside]).sum())

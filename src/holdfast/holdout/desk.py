@@ -87,6 +87,7 @@ __all__ = [
     "close",
     "given_up",
     "passes",
+    "require_late",
     "retire",
 ]
 
@@ -648,6 +649,16 @@ def _is_own(wish: Wish, request: Request) -> bool:
 # of the rows is shown, what is asked next is chosen from that, too. So the ledger says that it is
 # closed before anything is read, durably, and stays closed; described questions do not depend on
 # it.
+
+
+def require_late(desk: Desk, what: str) -> None:
+    """Refuse where the levels of the ledger's answers do not count what others leak."""
+    kind = kind_of(desk.opening.mechanism["name"])
+    if not kind.beside_described:
+        raise InvalidArgument(
+            f"this ledger answers by {kind.name}, which must know all that will leak beforehand, "
+            f"and has no {what}; open one by bounded noise. Nothing was spent."
+        )
 
 
 def close(desk: Desk, why: str) -> Sample:

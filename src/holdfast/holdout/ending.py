@@ -16,17 +16,17 @@ from typing import Any
 from holdfast.errors import InvalidArgument, InvalidQuestion
 from holdfast.holdout.answer import Answer
 from holdfast.holdout.ask import CallTerms, several
-from holdfast.holdout.desk import Desk, retire
+from holdfast.holdout.desk import Desk, require_late, retire
 from holdfast.holdout.options import takes
 from holdfast.holdout.request import Guess, bound_to, knowing, one_answer_of
-from holdfast.holdout.search import require_late
 from holdfast.ledger.chain import now
 from holdfast.ledger.dictionaries import LAST_LOOK, Dictionary, late_question, stake_in
 from holdfast.ledger.entries import Recorded, revelation
 from holdfast.ledger.transcript import informed
 from holdfast.mechanisms.catalogue import kind_of
+from holdfast.mechanisms.exact import REVEAL
 from holdfast.mechanisms.mechanism import Offer, Wish
-from holdfast.mechanisms.reveal import REVEAL, Reveal, levels_of, revealing, to_be_revealed
+from holdfast.mechanisms.reveal import Reveal, levels_of, revealing, to_be_revealed
 from holdfast.statistics.bind import Question, parts_of, require_written
 from holdfast.statistics.description import DescribedQuestion, sure_half_width
 from holdfast.statistics.statistic import Statistic, is_single

@@ -25,7 +25,7 @@ from holdfast.holdout.answer import Answer
 from holdfast.holdout.ask import CallTerms, answers_to
 from holdfast.holdout.attach import Bringing, attach_column, checked_name
 from holdfast.holdout.batch import Body
-from holdfast.holdout.desk import Desk
+from holdfast.holdout.desk import Desk, require_late
 from holdfast.holdout.options import takes
 from holdfast.holdout.price import Cost, cost_of
 from holdfast.holdout.request import Guess
@@ -43,7 +43,6 @@ from holdfast.ledger.dictionaries import (
 )
 from holdfast.ledger.entries import Recorded
 from holdfast.ledger.transcript import informed, is_keyless
-from holdfast.mechanisms.catalogue import kind_of
 from holdfast.mechanisms.mechanism import Wish
 from holdfast.mechanisms.winner import CvScores
 from holdfast.question.bounds import Range
@@ -254,16 +253,6 @@ def _with_stand_in(
     keyless = dictionary.computed
     column = AttachedColumn(name, name, origin, "", type_, declared, "", None, keyless)
     return {**desk.transcript.attached.columns, name: column}
-
-
-def require_late(desk: Desk, what: str) -> None:
-    """Refuse where the levels of the ledger's answers do not count what others leak."""
-    kind = kind_of(desk.opening.mechanism["name"])
-    if not kind.beside_described:
-        raise InvalidArgument(
-            f"this ledger answers by {kind.name}, which must know all that will leak beforehand, "
-            f"and has no {what}; open one by bounded noise. Nothing was spent."
-        )
 
 
 def _opened_now(desk: Desk, wanted: Dictionary) -> Dictionary:

@@ -44,8 +44,8 @@ from holdfast.ledger.witness import NoteDamaged
 from holdfast.mechanisms.catalogue import kind_of
 from holdfast.mechanisms.claims import is_by_rule
 from holdfast.mechanisms.described import DESCRIBED, ground_of
+from holdfast.mechanisms.exact import REVEAL
 from holdfast.mechanisms.mechanism import CLOSE, ForecastGrounds, Offer, Wish, alike, stated_range
-from holdfast.mechanisms.reveal import REVEAL
 from holdfast.mechanisms.terms import WHOLE_RANGE, Terms
 from holdfast.statistics.bind import asked_again, recorded_statistic
 from holdfast.statistics.description import described_answer, reads_as_written

@@ -14,8 +14,8 @@ from holdfast.ledger.entries import Recorded
 from holdfast.ledger.transcript import Transcript
 from holdfast.mechanisms.catalogue import MechanismKind, kind_of
 from holdfast.mechanisms.described import DESCRIBED
+from holdfast.mechanisms.exact import REVEAL
 from holdfast.mechanisms.mechanism import plain_interval
-from holdfast.mechanisms.reveal import REVEAL
 from holdfast.mechanisms.terms import Terms
 from holdfast.question.columns import Schema
 from holdfast.statistics.bind import short_name

@@ -21,6 +21,8 @@ from holdfast.question.row import GRID
 from holdfast.statistics.statistic import Statistic, measure
 from holdfast.theory.base.safeside import round_up
 
+REVEAL = "reveal/1"  # the name of the one exact value with a promise, at the end (`reveal`)
+
 
 def planned_without(name: str, wanted: Terms, parameters: dict[str, Any]) -> Planned:
     """The plan of a mechanism that promises no half-width; one that was asked for is refused."""

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from holdfast.errors import BudgetExhausted, Shortfall
-from holdfast.mechanisms.exact import ExactValues, alphabet_log_charge, exact_grid
+from holdfast.mechanisms.exact import REVEAL, ExactValues, alphabet_log_charge, exact_grid
 from holdfast.mechanisms.leakage import Calibration, Leakage
 from holdfast.mechanisms.mechanism import (
     Mechanism,
@@ -51,7 +51,6 @@ from holdfast.theory.typical.generalisation import (
     post_selected_log_level,
 )
 
-REVEAL = "reveal/1"
 _Way = Literal["binomial", "chernoff", "radius"]  # of the interval around an exact value
 
 

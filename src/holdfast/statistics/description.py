@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from holdfast.data.design import ANY_GROUP
 from holdfast.data.sample import Sample
@@ -36,7 +36,6 @@ from holdfast.statistics.entry import (
     Table,
     Use,
 )
-from holdfast.statistics.families import DeclaredFamily
 from holdfast.statistics.grid_rules import Gridded
 from holdfast.statistics.mean_events import GroupShare, Share
 from holdfast.statistics.mean_rules import (
@@ -57,6 +56,9 @@ from holdfast.theory.base.intervals import Interval
 from holdfast.theory.direct.bounded_mean import outlier_floor_mass
 from holdfast.theory.length.levels import option_millibits
 from holdfast.theory.length.words import NAME, option
+
+if TYPE_CHECKING:
+    from holdfast.statistics.families import DeclaredFamily
 
 _USUAL_VALUES = 16  # of a column that is cut by
 _MOST_PRICES = 4096  # that are remembered
@@ -180,6 +182,8 @@ class Prior:
         if not self._families:
             schema, family = self.schema, None
             if schema.outcomes or schema.planned or schema.segments:
+                from holdfast.statistics.families import DeclaredFamily
+
                 family = DeclaredFamily.of(self.grammar.columns, Table(schema, ANY_GROUP))
             self._families.append(family)
         return self._families[0]

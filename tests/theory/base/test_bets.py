@@ -13,6 +13,7 @@ from holdfast.errors import InvalidArgument
 from holdfast.theory.base.bets import (
     StakeLadder,
     Tally,
+    centred,
     counted,
     first_kept,
     fixed_lower_odds,
@@ -266,6 +267,17 @@ def test_searches_end_on_the_rejected_side(root: float, step: float) -> None:
         assert found == pytest.approx(root, rel=1e-5, abs=1e-5)
     assert first_kept(lambda _: -1.0, 0.5, 0.0, step) == 0.0
     assert last_rejected(lambda _: 1.0, 0.0, 1.0) == 1.0
+
+
+@pytest.mark.parametrize("low", [0.0, 0.1, 1 / 3, 0.7, 1.0 - 2.0**-52])
+@pytest.mark.parametrize("width", [0.0, 2.0**-53, 2.0**-52, 1e-9, 0.3])
+def test_a_box_lies_around_its_centre(low: float, width: float) -> None:
+    """In fractions: of neighbouring numbers the centre is one of them."""
+    box = Interval(low, low + width)
+    centre, reach = map(Fraction, centred(box))
+    assert centre - reach <= Fraction(box.low)
+    assert Fraction(box.high) <= centre + reach
+    assert reach <= (Fraction(box.high) - Fraction(box.low)) / 2 + Fraction(2.0**-51)
 
 
 def test_weights_of_a_ladder_add_up_to_one_at_most() -> None:

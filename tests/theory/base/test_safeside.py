@@ -9,7 +9,16 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, strategies as st
 
-from holdfast.theory.base.safeside import float_above, float_below, smallest_true
+from holdfast.theory.base.safeside import (
+    float_above,
+    float_below,
+    level_share,
+    log_down,
+    log_up,
+    round_down,
+    round_up,
+    smallest_true,
+)
 
 MOST = Fraction(sys.float_info.max)
 
@@ -51,3 +60,24 @@ def test_a_guess_saves_evaluations_and_changes_nothing(
         )
         if near == edge:
             assert len(asked) <= 20  # halving alone takes some 44
+
+
+@pytest.mark.parametrize("value", [1.5, -1.5, 3e-200, -7e300])
+def test_numbers_are_rounded_by_so_many_units(value: float) -> None:
+    """None of these is next to a power of 2, where units change."""
+    unit = math.ulp(value)
+    assert (round_up(value), round_down(value)) == (value + 5 * unit, value - 5 * unit)
+    assert round_up(value, 64) == value + 65 * unit
+    assert round_down(value, 64) == value - 65 * unit
+
+
+def test_logarithms_are_rounded_by_units_of_one() -> None:
+    for log in (-1.5, -1e-3, -700.5):
+        off = 9 * math.ulp(log) + 16 * math.ulp(1.0)
+        assert log_up(log) == pytest.approx(log + off, rel=0.0, abs=math.ulp(log))
+        assert log_down(log) == pytest.approx(log - off, rel=0.0, abs=math.ulp(log))
+    assert (log_up(0.0), log_up(-1e-16)) == (0.0, 0.0)
+    assert log_down(0.0) < -15 * math.ulp(1.0)
+    assert (log_up(-math.inf), log_down(-math.inf)) == (-math.inf, -math.inf)
+    assert level_share(-1.5, 1.0) == round_down(-1.5)
+    assert level_share(-1.5) == round_down(-1.5 + math.log(0.5))

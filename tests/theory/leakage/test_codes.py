@@ -85,6 +85,16 @@ def test_rounding_counts_the_whole_tree(k: int, G: int) -> None:
     assert log_rounding_nodes(k, G) == pytest.approx(float(mpmath.log(exact)), rel=1e-12, abs=1e-12)
 
 
+@pytest.mark.parametrize("k", [1, 2, 1000])
+@pytest.mark.parametrize("above", [0.0, 2.0**-52, 2.0**-42, 2.0**-39, 2.0**-30])
+def test_hardly_more_than_one_cell_is_not_counted_as_one(k: int, above: float) -> None:
+    """By hand: k terms between 1 and G^(k - 1)."""
+    with mpmath.workdps(50):
+        exact = mpmath.log(sum((1 + mpmath.mpf(above)) ** j for j in range(k)))
+        most = mpmath.log(k) + (k - 1) * mpmath.log1p(above)
+    assert exact - 1e-13 <= log_rounding_nodes(k, 1.0 + above) <= most + 1e-13
+
+
 @settings(max_examples=15)
 @given(n=st.integers(10, 10**6), k=st.integers(1, 200), m=st.integers(0, 20))
 def test_the_lectures_width_is_the_best_over_all_grids(n: int, k: int, m: int) -> None:

@@ -34,7 +34,9 @@ def save(chart: Any, path: str | Path) -> Path:
 
 def _page_of(chart: Any) -> str:
     """The chart as a page of its own, with all the scripts that it needs."""
-    drawing = chart.to_json(indent=None).replace("</", "<\\/")  # no text in it ends the script
+    # Altair's check of what it made takes longer than to make it: our tests have done that.
+    drawing = chart.to_json(indent=None, validate=False)
+    drawing = drawing.replace("</", "<\\/")  # no text in it ends the script
     return _PAGE.substitute(scripts=_scripts(), drawing=drawing)
 
 

@@ -56,7 +56,7 @@ from holdfast.theory.base.safeside import (
 )
 from holdfast.theory.base.theorem import theorem
 from holdfast.theory.leakage.nats import gaussian_noise_error
-from holdfast.theory.typical.calibrated_noise import gaussian_scale
+from holdfast.theory.typical.calibrated_noise import gaussian_scale, near_gaussian_scale
 from holdfast.theory.typical.notion import log_probability_or_zero
 from holdfast.theory.typical.sharp_composition import log_geometric_sum
 
@@ -261,7 +261,7 @@ class LaplaceAnswers:
         return pure_composition(k, eta, 0.0, log_tau_prime)
 
     def errors(self, eta: float, log_tau: float, printed: bool) -> Callable[[float], float]:  # noqa: ARG002
-        """The error of the noise at ln(beta2/k), in units of alpha."""
+        """The error of the noise at ln(beta2/k), in units of alpha, as near as a search needs."""
         return lambda log_each: -log_each / eta
 
     def half_width(self, k: int, alpha: float, result: Accuracy, printed: bool) -> float:  # noqa: ARG002
@@ -302,7 +302,7 @@ class GaussianAnswers:
         if printed:
             s = gaussian_scale_printed(1.0, eta, log_tau)
             return lambda log_each: s * math.sqrt(-2 * log_each)
-        s = gaussian_scale(1.0, eta, log_tau)
+        s = near_gaussian_scale(1.0, eta, log_tau)
         return lambda log_each: gaussian_noise_error(s, log_each)
 
     def half_width(self, k: int, alpha: float, result: Accuracy, printed: bool) -> float:
@@ -353,7 +353,7 @@ NOISES: dict[AccuracyNoise, LaplaceAnswers | GaussianAnswers] = {
 
 
 _UNIT = SubGaussian(1.0)
-_LOG2 = math.log(2.0)
+_LOG2, _LOG4 = math.log(2.0), math.log(4.0)
 _LARGEST_TAU = math.log(0.02)  # of tau', so that the tied tau is at most eta/50
 
 _Noise = LaplaceAnswers | GaussianAnswers
@@ -404,9 +404,9 @@ class _Chain:
         def solve(r: float) -> float:
             if 2 * r <= 2 * b + g:
                 return -math.inf
-            root = 0.5 * log_add(2 * b, math.log(4) + r + a, math.log(4) + 2 * a + g)
-            below = log_add(math.log(2) + r + a, 2 * b, b + root)
-            above = math.log(2) + 2 * r + log1mexp(2 * b + g - 2 * r)
+            root = 0.5 * log_add(2 * b, _LOG4 + r + a, _LOG4 + 2 * a + g)
+            below = log_add(_LOG2 + r + a, 2 * b, b + root)
+            above = _LOG2 + 2 * r + log1mexp(2 * b + g - 2 * r)
             return min(0.0, above - below - log_ones)
 
         return solve

@@ -41,8 +41,8 @@ def log_rounding_nodes(k: int, G: float) -> float:
     """ln((G^k - 1)/(G - 1)), and ln k for G = 1."""
     k = require.positive_integer("k", k)
     log_G = math.log(require.at_least("G", G, 1))
-    if log_G * k < 1e-9:
-        return math.log(k)
+    if log_G * k < 1e-9:  # a difference would be rounding alone: k terms, none above the last
+        return math.log(k) + log_G * (k - 1)
     return log_G * (k - 1) + log1mexp(-k * log_G) - log1mexp(-log_G)
 
 

@@ -47,7 +47,7 @@ def log_add(*logs: float) -> float:
     top = max(logs)
     if top == -math.inf:
         return -math.inf
-    return top + math.log(math.fsum(math.exp(value - top) for value in logs))
+    return top + math.log(math.fsum([math.exp(value - top) for value in logs]))
 
 
 def log_up(log: float) -> float:
