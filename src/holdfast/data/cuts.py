@@ -19,8 +19,6 @@ from numpy.typing import NDArray
 from holdfast.question.expression import Constant, Expression, Op, Operation
 from holdfast.question.row import RowValue
 
-__all__ = ["Cuts", "many_cuts"]
-
 _MANY = 64  # one pass takes about as long as so many comparisons of every row
 _BINS, _ROWS = 1 << 13, 1 << 14  # at once: little memory is soon there again
 _NARROWEST, _WIDEST = 2.0**-1000, 2.0**1000  # of all numbers together: doubles can part it

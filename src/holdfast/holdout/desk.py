@@ -81,16 +81,6 @@ from holdfast.statistics.bind import read_again, require_written
 from holdfast.statistics.entry import Bound, Table
 from holdfast.statistics.statistic import Statistic
 
-__all__ = [
-    "Desk",
-    "ProtectedRows",
-    "close",
-    "given_up",
-    "passes",
-    "require_late",
-    "retire",
-]
-
 _MOST_BESIDE = 64  # attached columns that are held beside the rows
 
 

@@ -292,7 +292,7 @@ def _guessed_by(
 ) -> tuple[float | None, LikelyWidth | None]:
     """What other rows say of a question, in its own unit, and how near to it it is likely to be."""
     require_columns(others, question.columns, desk.table)
-    level, _ = CHECKS.levels(desk.transcript.terms, desk.transcript.committed)
+    level = next(CHECKS.levels(desk.transcript.terms, desk.transcript.committed))
     log_p = math.log(level) if level > 0.0 else _NO_LEVEL
     told = question.told_by(others, log_p)
     if told.value is None:
@@ -329,7 +329,7 @@ def guess_of_likely_width(
         return guess
     if guess.likely or (guess.rows is not None and len(questions) > 1):
         return guess
-    level, _ = CHECKS.levels(transcript.terms, transcript.committed)
+    level = next(CHECKS.levels(transcript.terms, transcript.committed))
     likely = [_likely(desk, each, guess, place, level) for place, each in enumerate(questions)]
     return replace(guess, likely=tuple(likely))
 

@@ -43,7 +43,6 @@ from holdfast.holdout.options import (
     CheckOptions,
     CostOptions,
     GateOptions,
-    takes,
 )
 from holdfast.holdout.plays import implied_claim
 from holdfast.holdout.price import Cost, cost_of, require_groups_covered
@@ -212,7 +211,7 @@ class Verbs:
         self._own_desk.store.require_usable()
         return self._own_desk
 
-    @takes(CostOptions)
+    @require.takes(CostOptions)
     def cost(
         self,
         question: Question | TableCall,
@@ -255,7 +254,7 @@ class Verbs:
     def ask(self, question: Question, *, by: By, **options: Unpack[AskOptions]) -> Groups: ...
     @overload
     def ask(self, question: TableCall, **options: Unpack[AskOptions]) -> Groups: ...
-    @takes(AskOptions)
+    @require.takes(AskOptions)
     def ask(
         self,
         question: Question | TableCall,
@@ -289,7 +288,7 @@ class Verbs:
             groups = knowing(desk, None)
         return self._put(desk, question, Guess(), terms, groups, describe=True)
 
-    @takes(BatchOptions)
+    @require.takes(BatchOptions)
     def ask_many(
         self, questions: Iterable[Question], **options: Unpack[BatchOptions]
     ) -> list[Answer]:
@@ -311,7 +310,7 @@ class Verbs:
     ) -> Groups: ...
     @overload
     def check(self, question: TableCall, guess: Any, **options: Unpack[CheckOptions]) -> Groups: ...
-    @takes(CheckOptions)
+    @require.takes(CheckOptions)
     def check(
         self,
         question: Question | TableCall,
@@ -336,7 +335,7 @@ class Verbs:
         desk = self._desk
         return self._put(desk, question, claim, CallTerms.of(options), knowing(desk, claim.rows))
 
-    @takes(BatchOptions)
+    @require.takes(BatchOptions)
     def check_many(
         self, questions: Iterable[Question], guesses: Any, **options: Unpack[BatchOptions]
     ) -> list[Answer]:
@@ -355,7 +354,7 @@ class Verbs:
             guess = guess_of(self._desk.other_rows, guesses, None, None).each(len(chosen))
         return self._put_many(chosen, guess, CallTerms.of(options))
 
-    @takes(GateOptions)
+    @require.takes(GateOptions)
     def gate(self, question: Question, **options: Unpack[GateOptions]) -> Answer:
         """Is it shown to be more than `at_least`, or less than `at_most`?
 
@@ -395,7 +394,7 @@ class Verbs:
         (answer,) = before
         return answer
 
-    @takes()
+    @require.takes()
     def answer_many(
         self, items: Iterable[Item], *, why: str | None = None, asked_by: str | None = None
     ) -> list[Answer | HoldfastError]:

@@ -55,9 +55,6 @@ from holdfast.statistics.rule import Ground
 from holdfast.statistics.statistic import Statistic, is_single
 from holdfast.wording import plural
 
-__all__ = ["Audited", "Copied", "Finding", "Retraced", "audit", "difference_of", "retrace"]
-
-
 # What an audit follows and what it finds: the entries, wherever they are kept, and its points.
 
 

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from holdfast.statistics.bind import Question
     from holdfast.statistics.description import Bits
 
-__all__ = ["ClaimedQuestion", "OneLevel", "claimed_question"]
-
 
 @dataclass(frozen=True, slots=True)
 class OneLevel:
