@@ -18,7 +18,7 @@ import pytest
 import holdfast
 from holdfast.errors import InvalidQuestion
 from holdfast.ledger.audit import audit
-from holdfast.ledger.claimed import claimed_again
+from holdfast.ledger.rule_claims import claimed_again
 from holdfast.mechanisms.claims import is_by_rule
 from holdfast.mechanisms.mechanism import Offer
 from holdfast.mechanisms.terms import Terms

@@ -20,6 +20,8 @@ from holdfast.holdout.ask import (
     answers_by_key,
     answers_to,
     better_of,
+    claimed_as_wholes,
+    guess_of_likely_width,
     require_telling,
     several,
     text_of_check,
@@ -27,10 +29,9 @@ from holdfast.holdout.ask import (
 from holdfast.holdout.batch import Body
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.forecast import (
+    FORECASTING,
     by_training_rows,
-    claimed_as_wholes,
     forecast_grounds,
-    guess_of_likely_width,
     not_tried,
     on_side_of_claim,
     require_one_forecast,
@@ -330,7 +331,8 @@ class Verbs:
         is still covered. The other options are those of `ask`.
         """
         claim = self._claim("check", question, guess, options)
-        claim = replace(claim, forecast=forecast_grounds(options, "check"))
+        if not options.keys().isdisjoint(FORECASTING):
+            claim = replace(claim, forecast=forecast_grounds(options, "check"))
         question = self._worded(question, options, by)
         desk = self._desk
         return self._put(desk, question, claim, CallTerms.of(options), knowing(desk, claim.rows))
@@ -444,13 +446,15 @@ class Verbs:
     ) -> Answer | Groups | Distribution:
         describe = describe and not terms.width.is_named
         bound = bound_to(desk, question, groups, describe=describe)
-        require_one_forecast(guess, bound)
+        if guess.forecast is not None:
+            require_one_forecast(guess, bound)
         if isinstance(bound, Labelled) and guess.side is None:
             bound, guess = _claimed_members(desk, bound, guess, terms.width)
             return table_of_answers(desk, bound, guess, terms, self._frame_kind)
         (single,), guess = claimed_as_wholes(desk, [one_answer_of(bound)], guess, terms.width)
         if guess.verb == "check":
             guess = guess_of_likely_width(desk, [single], guess, terms.width)
+        if guess.verb == "check" and guess.forecast is not None:
             guess = by_training_rows(desk, single, guess)
         (request,) = terms.requests(desk, [single], [better_of(question)], guess)
         call = Waiting(question, guess, terms)
