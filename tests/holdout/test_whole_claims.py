@@ -131,6 +131,18 @@ def test_a_group_of_columns_that_arrive_later_is_gated_and_checked(tmp_path: Pat
     assert fine(tmp_path / "t.ledger")
 
 
+def test_what_cannot_be_asked_is_claimed_and_not_answered(tmp_path: Path) -> None:
+    """Kendall's tau of rows of which some miss a number has a rule, and no concentration."""
+    missing = HOLD.with_columns(x=pl.when(pl.col("id") % 10 > 0).then("x"))
+    with opened(tmp_path, missing, **(FACTS | {"tolerance": 0.2})) as holdout:
+        cost = holdout.cost("kendall(x, y)", 0.9)
+        refuted = holdout.check("kendall(x, y)", 0.9)
+        assert (refuted.status, refuted.value) == ("not confirmed", None)
+        assert refuted.cost == pytest.approx(cost.most)
+        assert holdout.check("kendall(x, y)", 0.0, tolerance=0.1).status == "confirmed"
+    assert fine(tmp_path / "t.ledger")
+
+
 def test_a_claim_that_a_crash_left_is_finished_by_whoever_comes_next(tmp_path: Path) -> None:
     """Also by somebody who asks the same text, and not only by who claims it again."""
     texts = ["avg(late)", "avg(late) where g = 'a'", "median(x)"]

@@ -17,7 +17,7 @@ from holdfast.data.sample import Sample
 from holdfast.data.sampling import Sampling
 from holdfast.errors import InvalidQuestion, NotDescribed
 from holdfast.question.row import RowValue
-from holdfast.statistics.derived import Paired
+from holdfast.statistics.derived import Paired, all_parts, is_derived
 from holdfast.statistics.entry import Bound, Part
 from holdfast.statistics.rule import Evidence, Ground, Look, Told, evidence_of
 from holdfast.statistics.statistic import Measured, is_single, is_unbounded
@@ -85,6 +85,19 @@ class ClaimedQuestion:
 
     def read(self, sample: Sample) -> Measured:  # noqa: ARG002
         raise TypeError(f"{self.text} is tested by its rule")
+
+    @property
+    def asked_by(self) -> Bound | None:
+        """What a ledger asks in its place; None where no theorem covers its parts in such rows."""
+        question, ground = self.question, self.ground
+        parts = all_parts(question) if is_derived(question) else [question]
+        try:
+            for part in parts:
+                if is_single(part):
+                    part.concentration(ground.rows, ground.sampling)
+        except InvalidQuestion:
+            return None
+        return question
 
     @property
     def reads(self) -> Look:

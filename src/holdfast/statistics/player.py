@@ -138,7 +138,9 @@ def _asked_instead(
     (estimate,) = yield next(play)
     if not estimate.refuted:
         return Joined(estimate.value, estimate.interval)
-    whole = described() or question.question
+    whole = described() or question.asked_by
+    if whole is None:
+        return Joined(None, Interval(question.low, question.high))
     if not is_single(whole):
         return (yield from _guessed(whole, None, tolerance, once, None))
     (instead,) = yield [Subquestion(whole, refuted=True)]
