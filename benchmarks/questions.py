@@ -136,20 +136,18 @@ it has NaN: with that it skips what a condition need not compute, and how long i
 about the rows. The same SQL is run with the same setting, the plain average without it.
 """,
     "PostgreSQL": """
-An exact share cannot be much nearer to the plain one: beside the same scan and the same comparison
+An exact share takes more than the plain one: beside the same scan and the same comparison
 every row is seen to be one of the opening's (its `xmin` is compared), and the rows are counted. A
 gate needs two counts where the plain difference is one sum: how often either condition holds
 without the other. A described mean needs the bin of every row. Up to 2^24 rows the server sends
 their steps, which takes nearly twice the plain mean, and the interval of so many bins takes as long
 for a thousand rows as for all. Larger tables are grouped by up to 2^16 bins: even to count them and
-nothing else takes more than twice the plain mean, and more where others on the machine have the
-bins out of the processor's cache.
+nothing else takes more than twice the plain mean.
 """,
     "Spark": """
-A session on two threads, whose Java has 512 MB for objects and its best compiler. Every row of a
-scan has a hash of what it holds, and the first question about some columns also looks at all
-others: of a hundred million rows `ask` is such a question, being the first about its column. A
-described mean is grouped by bins, with four sums for each.
+A session on two threads, whose Java has 512 MB for objects and its best compiler. Of a
+hundred million rows `ask` is the first question about its column. A described mean is grouped by
+bins, with four sums for each.
 """,
 }
 
