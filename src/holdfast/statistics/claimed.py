@@ -89,6 +89,17 @@ class ClaimedQuestion:
         raise TypeError(f"{self.text} is tested by its rule")
 
     @property
+    def is_asked(self) -> bool:
+        """Whether a ledger can ask it, where it is refuted and no text describes it."""
+        if not is_single(self.question):
+            return True  # by its parts
+        try:
+            self.question.concentration(self.ground.rows, self.ground.sampling)
+        except InvalidQuestion:
+            return False
+        return True
+
+    @property
     def reads(self) -> Look:
         """Its rule at some level: at every one it reads the same of the rows."""
         return self.look(_ANY_LEVEL)
@@ -104,10 +115,14 @@ class ClaimedQuestion:
         return answer.turned() if self.turned else answer
 
     def told_by(self, others: Sample, log_p: float) -> Told:
-        """What other rows say of it, which are not the protected ones."""
+        """What other rows say of it, which are not the protected ones.
+
+        Their value is the same at every level, on whose radius the grid of a rule may depend.
+        """
         alone = replace(self, ground=replace(self.ground, rows=others.n))
         (evidence,) = evidence_of([alone.reads], others, _PUBLIC_KEY)
-        return alone.told(log_p, evidence)
+        value = alone.told(_ANY_LEVEL, evidence).value
+        return replace(alone.told(log_p, evidence), value=value)
 
 
 _ANY_LEVEL = -1.0
