@@ -169,6 +169,20 @@ def test_a_claim_from_a_table_is_the_same_whatever_was_spent_since(tmp_path: Pat
     assert fine(tmp_path / "t.ledger")
 
 
+def test_what_is_asked_after_a_wide_claim_of_training_rows_is_in_order(tmp_path: Path) -> None:
+    """Its parts are guessed by training rows, too, within less than was chosen for the whole."""
+    few, train = rows(3, 500), rows(4, 60)
+    facts = {**FACTS, "questions": 3, "tolerance": 0.15}
+    with opened(tmp_path, few, described="off", train=train, **facts) as holdout:
+        answer = holdout.check("avg(late) where g = 'c'", 0.02)
+        assert answer.status == "not confirmed"
+        whole, *parts = holdout.ledger.looks
+        assert whole.request.likely is not None
+        assert whole.request.likely.tolerance > 0.15
+        assert [each.claim is not None for each in parts][:1] == [True]
+    assert fine(tmp_path / "t.ledger")
+
+
 def test_a_claim_that_a_crash_left_is_finished_by_whoever_comes_next(tmp_path: Path) -> None:
     """Also by somebody who asks the same text, and not only by who claims it again."""
     texts = ["avg(late)", "avg(late) where g = 'a'", "median(x)"]
