@@ -83,7 +83,7 @@ LEVEL_OF_QUANTILE = "holdfast.ledger.subjects._Level"
 ONE_SIDED = "holdfast.statistics.player._one_sided"
 STEPS_BETWEEN = "holdfast.data.fingerprint._steps"
 TRAINED_GUESS = "holdfast.mechanisms.forecast_checks._trained"
-WITHIN_A_CLAIM = "holdfast.mechanisms.guess_and_check._is_inside"
+WITHIN_A_CLAIM = "holdfast.papers.guess_and_check._is_inside"
 
 
 SIDES_OF_A_CUT = cast("dict[Op, tuple[bool, bool]]", subjects._ABOVE)

@@ -14,6 +14,7 @@ import holdfast
 from holdfast.errors import BudgetExhausted
 from holdfast.holdout.holdout import Holdout
 from holdfast.ledger.audit import audit
+from holdfast.mechanisms.claims import CHECKS
 from holdfast.mechanisms.leakage import asks_left
 from holdfast.mechanisms.terms import Account
 from holdfast.theory.leakage.nats import LeakageAccount
@@ -208,3 +209,28 @@ def test_what_is_left_after_little_more_leaked_is_as_counted_anew(
         monkeypatch.setattr(STRETCHES_LEFT, {})
         assert asks_left(terms, account) == number
     assert len(set(numbers)) > 5
+
+
+@pytest.mark.parametrize("surprised", [0, 2])
+@pytest.mark.parametrize("nats_each", [0.0, 1e-4, 0.02])
+def test_surprises_left_after_confirmed_checks_are_as_counted_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, surprised: int, nats_each: float
+) -> None:
+    made(tmp_path, questions=None)
+    with opened(tmp_path, table()) as holdout:
+        terms = holdout.budget.terms
+
+    def left(account: Account) -> int:
+        return CHECKS.surprises_left(terms, account, terms.concentration)
+
+    accounts = [
+        Account(
+            LeakageAccount(nats=nats_each * place), checks=surprised + place, surprises=surprised
+        )
+        for place in range(200)
+    ]
+    numbers = [left(account) for account in accounts]
+    for account, number in zip(accounts, numbers, strict=True):
+        monkeypatch.setattr(STRETCHES_LEFT, {})
+        assert left(account) == number
+    assert len(set(numbers)) > 1

@@ -19,8 +19,7 @@ from holdfast.holdout.holdout import Holdout
 from holdfast.holdout.plays import answered
 from holdfast.ledger.audit import audit
 from holdfast.theory.base.intervals import Interval
-from holdfast.theory.leakage.claim_levels import share_claim_holds
-from holdfast.theory.leakage.forecasts import likely_half_width
+from holdfast.theory.leakage.claim_levels import likely_half_width, share_claim_holds
 from tests.holdout.tables import Crash, copied, crash, watch
 from tests.ledger.forging import Body, forged, numbers_forged
 from tests.ledger.reading import rows_of

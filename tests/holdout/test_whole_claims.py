@@ -18,7 +18,7 @@ import pytest
 import holdfast
 from holdfast.errors import InvalidQuestion
 from holdfast.ledger.audit import audit
-from holdfast.ledger.claimed import claimed_again
+from holdfast.ledger.rule_claims import claimed_again
 from holdfast.mechanisms.claims import is_by_rule
 from holdfast.mechanisms.mechanism import Offer
 from holdfast.mechanisms.terms import Terms
@@ -180,6 +180,18 @@ def test_what_is_asked_after_a_wide_claim_of_training_rows_is_in_order(tmp_path:
         assert whole.request.likely is not None
         assert whole.request.likely.tolerance > 0.15
         assert [each.claim is not None for each in parts][:1] == [True]
+    assert fine(tmp_path / "t.ledger")
+
+
+def test_what_cannot_be_asked_is_claimed_and_not_answered(tmp_path: Path) -> None:
+    """Kendall's tau of rows of which some miss a number has a rule, and no concentration."""
+    missing = HOLD.with_columns(x=pl.when(pl.col("id") % 10 > 0).then("x"))
+    with opened(tmp_path, missing, **(FACTS | {"tolerance": 0.2})) as holdout:
+        cost = holdout.cost("kendall(x, y)", 0.9)
+        refuted = holdout.check("kendall(x, y)", 0.9)
+        assert (refuted.status, refuted.value) == ("not confirmed", None)
+        assert refuted.cost == pytest.approx(cost.most)
+        assert holdout.check("kendall(x, y)", 0.0, tolerance=0.1).status == "confirmed"
     assert fine(tmp_path / "t.ledger")
 
 

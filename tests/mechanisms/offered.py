@@ -11,6 +11,7 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, is_dataclass, replace
+from itertools import islice
 from typing import Any
 
 from holdfast.data.sampling import (
@@ -413,7 +414,10 @@ def claims() -> Facts:
         for of, account in accounts.items():
             for verb in VERBS:
                 label = f"{verb.name}, {place}, {of};"
-                yield from of_call(f"{label} levels", lambda: verb.levels(terms, account))  # noqa: B023
+                yield from of_call(
+                    f"{label} levels",
+                    lambda: tuple(islice(verb.levels(terms, account), 2)),  # noqa: B023
+                )
                 for most in (math.inf, 0.05):
                     yield from of_call(
                         f"{label} surprises {most}",

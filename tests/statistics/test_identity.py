@@ -262,6 +262,7 @@ REFUSED = [
     ("percentile(x, 0.5)", "did you mean quantile"),
     ("regr_slope(x, z)", "did you mean slope"),
     ("avg(x, z)", "avg takes 1 argument, and 2 were given"),
+    ("difference(avg(x, z), avg(z))", "Each mean of a difference takes 1 argument"),
     ("avg()", "argument of the question is missing"),
     ("avg(x,)", "argument of the question is missing"),
     ("correlation(x)", "correlation takes 2 arguments, and 1 was given"),

@@ -217,7 +217,7 @@ OTHERWISE = {
     ("theory/leakage/claim_levels.py", "_log_cumulative", 1e-9): _CHECK,
     ("theory/leakage/forecasts.py", "Mixture.opened", 1e-9): _CHECK,
     ("theory/leakage/forecasts.py", "_LEAST", 1e-6): "the least forecast",
-    ("theory/leakage/forecasts.py", "_LEAST_ERROR", 2.0**-40): "the least error of a guess",
+    ("theory/leakage/claim_levels.py", "_LEAST_ERROR", 2.0**-40): "the least error of a guess",
     ("theory/leakage/forecasts.py", "_tilt", 1e-15): _START,
     ("theory/leakage/forecasts.py", "_tilt", 1.0 - 2.0**-53): _START,
     ("theory/leakage/gates.py", "_PRECISION", 1e-9): _START,

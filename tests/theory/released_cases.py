@@ -316,7 +316,7 @@ def _forecasts() -> Calls:
         for by_bets in (False, True):
             for level in LEVELS:
                 yield call(
-                    forecasts.likely_half_width, 3000, variance_, 400, level, by_bets=by_bets
+                    claim_levels.likely_half_width, 3000, variance_, 400, level, by_bets=by_bets
                 )
     mixture = forecasts.Mixture.opened([0.5, 0.3, 0.2])
     members: list[float | None] = [0.2, None, 0.7]

@@ -10,8 +10,8 @@ from typing import Any
 
 from holdfast.data.sampling import GIVEN_SIZES
 from holdfast.holdout.budget import Budget, budget_of
-from holdfast.ledger.claimed import whole_of_looks
 from holdfast.ledger.entries import Recorded
+from holdfast.ledger.rule_claims import whole_of_looks
 from holdfast.ledger.transcript import Transcript, is_keyless
 from holdfast.ledger.view import view_of
 from holdfast.mechanisms.catalogue import kind_of

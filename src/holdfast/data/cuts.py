@@ -19,9 +19,7 @@ from numpy.typing import NDArray
 from holdfast.question.expression import Constant, Expression, Op, Operation
 from holdfast.question.row import RowValue
 
-__all__ = ["Cuts", "many_cuts"]
-
-_MANY = 64  # one pass takes about as long as so many comparisons of every row
+MANY = 64  # one pass takes about as long as so many comparisons of every row
 _BINS, _ROWS = 1 << 13, 1 << 14  # at once: little memory is soon there again
 _NARROWEST, _WIDEST = 2.0**-1000, 2.0**1000  # of all numbers together: doubles can part it
 _COMPARING = (Op.BELOW, Op.AT_MOST, Op.ABOVE, Op.AT_LEAST)
@@ -56,20 +54,18 @@ class Cuts:
 
 def many_cuts(rows: Sequence[tuple[RowValue, Expression]]) -> list[Cuts]:
     """The comparisons among conditions that are counted together: many of the same value."""
-    if len(rows) < _MANY:
-        return []
     by_value: dict[Expression, list[tuple[int, Op, float]]] = {}
     for place, (_, expression) in enumerate(rows):
         match expression:
             case Operation(op, (value, Constant(value=float(number)))) if op in _COMPARING:
                 by_value.setdefault(value, []).append((place, op, number))
-    many = {value: each for value, each in by_value.items() if len(each) >= _MANY}
+    many = {value: each for value, each in by_value.items() if len(each) >= MANY}
     cuts = []
     for value, each in many.items():
         bins = _Bins.over({number for *_, number in each})
         own = set() if bins is None else set(bins.numbers.tolist())
         counted = [comparison for comparison in each if comparison[2] in own]
-        if bins is not None and len(counted) >= _MANY:
+        if bins is not None and len(counted) >= MANY:
             cuts.append(Cuts(value, counted, bins))
     return cuts
 

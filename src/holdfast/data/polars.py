@@ -24,7 +24,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from holdfast.data.cuts import Cuts, many_cuts
+from holdfast.data.cuts import MANY, Cuts, many_cuts
 from holdfast.data.histogram import Histogram, histograms
 from holdfast.data.keys import Places, require_joinable
 from holdfast.data.plain import cleaned, column_type, plain
@@ -347,7 +347,7 @@ class PolarsSample:
 
     def _many_cuts(self, rows: Sequence[tuple[RowValue, Expression]]) -> list[Cuts]:
         """What takes a pass of its own: none of files that are not held, which are read once."""
-        many = many_cuts(rows)
+        many = many_cuts(rows) if len(rows) >= MANY else []
         if many:
             columns = _columns_of(rows)
             self._hold(columns)

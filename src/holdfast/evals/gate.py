@@ -351,7 +351,8 @@ class EvalGate:
     def levels(self) -> tuple[float, float]:
         """At which level the next comparison is decided, and the one after it, if it is shown."""
         budget = self.holdout.budget
-        return GATES.levels(budget.terms, budget.account)
+        levels = GATES.levels(budget.terms, budget.account)
+        return next(levels), next(levels)
 
     def require_comparable(self, candidate: str, scores: ItemScores, against: str) -> None:
         """Refuse scores that were made otherwise than a submission, before they are submitted."""

@@ -1,5 +1,8 @@
 """Questions chosen together, put to the desk: refused where only the whole range could come.
 
+A check or a gate is claimed of a whole question where its own rule can test that, and a check for
+which no half-width is named has the narrowest that is likely to be confirmed.
+
 Coalescing: calls of several people that wait at the same time are answered as one batch. Nobody who
 waits has seen the answer of another, so what they ask is chosen together, whoever they are: one
 scan, one shared leakage, and each told under their own name and key. What cannot be asked with the
@@ -8,21 +11,19 @@ others, or is refused with them, is asked by itself; a refusal computes nothing.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from holdfast import require
+from holdfast.data.sample import Sample
 from holdfast.errors import HoldfastError, InvalidArgument, Refused, ToleranceTooLoose
 from holdfast.holdout.answer import Answer
-from holdfast.holdout.batch import has_description, is_described
+from holdfast.holdout.batch import has_description, is_described, width_begun
 from holdfast.holdout.desk import Desk
-from holdfast.holdout.forecast import (
-    as_begun,
-    claimed_as_wholes,
-    guess_of_likely_width,
-    require_one_forecast,
-)
+from holdfast.holdout.forecast import require_one_forecast
+from holdfast.holdout.guess import averages, require_columns, training_variance
 from holdfast.holdout.idempotency import repeated_answers
 from holdfast.holdout.plays import answered, implied_claim, wish_of
 from holdfast.holdout.price import require_covered
@@ -31,18 +32,24 @@ from holdfast.holdout.request import (
     Guess,
     NamedWidth,
     bound_to,
+    claimed_mean,
     knowing,
+    known_moment,
     one_answer_of,
     ruled,
 )
 from holdfast.ledger.entries import Request
-from holdfast.mechanisms.mechanism import CONFIRMED, Mechanism, Offer, Wish, in_unit
+from holdfast.ledger.rule_claims import claimed_as_whole
+from holdfast.mechanisms.claims import CHECKS
+from holdfast.mechanisms.mechanism import CONFIRMED, LikelyWidth, Mechanism, Offer, Wish, in_unit
+from holdfast.mechanisms.terms import WHOLE_RANGE
 from holdfast.statistics.bind import Question
+from holdfast.statistics.claimed import ClaimedQuestion
 from holdfast.statistics.derived import Derived, Estimate, Subquestion, batches, is_derived, staged
 from holdfast.statistics.description import DescribedParts, DescribedQuestion, sure_half_width
 from holdfast.statistics.entry import Better, Bound, Call, TableCall
 from holdfast.statistics.labelled import GroupsOf
-from holdfast.statistics.player import is_whole
+from holdfast.statistics.player import is_whole, one_sided_statistic
 from holdfast.statistics.statistic import Statistic, is_single, is_unbounded
 from holdfast.theory.base.intervals import Interval
 
@@ -244,6 +251,167 @@ class CallTerms:
         ]
 
 
+# What is claimed as a whole, by the rule that answers it, instead of part by part.
+
+
+def claimed_as_wholes(
+    desk: Desk, questions: Sequence[Bound], guess: Guess, width: NamedWidth
+) -> tuple[list[Bound], Guess]:
+    """The questions as they are claimed, and what is guessed of them; as they are where asked.
+
+    A table that somebody guesses from says a number for each, where each is claimed as a whole, and
+    how near to it the rows are likely to come. One side is claimed where no description settles it.
+    """
+    by_design = guess.rows is not None and desk.table.design.columns
+    if guess.verb == "ask" or by_design or all(map(_is_mean, questions)):
+        return list(questions), guess
+    wholes = [_as_whole(desk, each, guess) for each in questions]
+    others = guess.rows
+    if others is None or None in wholes:
+        together = zip(wholes, questions, strict=True)
+        return [whole if others is None and whole else each for whole, each in together], guess
+    results = [_guessed_by(desk, each, others) for each in wholes if each is not None]
+    if any(value is None for value, _ in results):
+        return list(questions), guess
+    numbers = tuple(value for value, _ in results if value is not None)
+    likely = () if width.is_named else tuple(each for _, each in results)
+    claimed = [each for each in wholes if each is not None]
+    as_told = replace(guess, numbers=numbers, rows=None, likely=likely)
+    return list(claimed), as_begun(desk, claimed, as_told)
+
+
+def _is_mean(question: Bound) -> bool:
+    return getattr(question, "row", None) is not None  # which has a test of its own
+
+
+def _as_whole(desk: Desk, question: Bound, guess: Guess) -> ClaimedQuestion | None:
+    one_sided = guess.side is not None and one_sided_statistic(question) is None
+    if one_sided and ruled(desk, question) is not None:
+        return None
+    return claimed_as_whole(desk.transcript, question, gated=guess.gated)
+
+
+def _guessed_by(
+    desk: Desk, question: ClaimedQuestion, others: Sample
+) -> tuple[float | None, LikelyWidth | None]:
+    """What other rows say of a question, in its own unit, and how near to it it is likely to be."""
+    require_columns(others, question.columns, desk.table)
+    level = next(CHECKS.levels(desk.transcript.terms, desk.transcript.committed))
+    log_p = math.log(level) if level > 0.0 else _NO_LEVEL
+    told = question.told_by(others, log_p)
+    if told.value is None:
+        return None, None
+    number = question.low + told.value * (question.high - question.low)
+    reach = max(told.interval.high - told.value, told.value - told.interval.low)
+    n = desk.transcript.terms.rows
+    likely = LikelyWidth.by_reach(n, others.n, reach, log_p)
+    told_little = level <= 0.0 or likely.tolerance >= WHOLE_RANGE
+    return min(question.high, max(question.low, number)), None if told_little else likely
+
+
+_NO_LEVEL = -700.0
+
+
+# The half-width of a check for which none is named: the narrowest that is likely to be confirmed.
+#
+# It is made of public numbers, the guess, the sizes and the transcript, and recorded with the
+# request before rows are touched. A claim made again is the same claim, whatever was spent since.
+
+
+def guess_of_likely_width(
+    desk: Desk, questions: Sequence[Bound], guess: Guess, named: NamedWidth
+) -> Guess:
+    """What is guessed, with the half-width of each question; as it is where one is named.
+
+    What has no single mean of independent rows to be claimed of keeps the half-width of the ledger,
+    and so does what earlier answers settle at it.
+    """
+    if named.is_named or guess.side is not None:
+        return guess
+    transcript = desk.transcript
+    if transcript.checker is not CHECKS or not transcript.terms.promises:
+        return guess
+    if guess.likely or (guess.rows is not None and len(questions) > 1):
+        return guess
+    level = next(CHECKS.levels(transcript.terms, transcript.committed))
+    likely = [_likely(desk, each, guess, place, level) for place, each in enumerate(questions)]
+    return replace(guess, likely=tuple(likely))
+
+
+def _is_settled(
+    desk: Desk, question: Bound, statistic: Statistic, guess: Guess, place: int
+) -> bool:
+    """Whether earlier answers settle a guess at the half-width of the ledger, for nothing."""
+    if guess.rows is not None:
+        return desk.stored(wish_of(desk, statistic, guess, None)) is not None
+    t, number = desk.half_width(None, statistic), guess.of(place) or 0.0
+    share = (number - statistic.low) / ((statistic.high - statistic.low) or 1.0)
+    if desk.stored(ClaimGrounds().claim(Subquestion(statistic, guess=share), t, None)) is not None:
+        return True
+    return implied_claim(desk, question, guess, place, None) is not None
+
+
+def as_begun(desk: Desk, questions: Sequence[Bound], guess: Guess) -> Guess:
+    """The guess with the half-widths of the same checks that others began since it was read."""
+    likely = list(guess.likely)
+    for place, chosen in enumerate(likely):
+        question = questions[place]
+        whole = question if isinstance(question, ClaimedQuestion) else None
+        statistic = None if chosen is None else whole or claimed_mean(desk, question)
+        if statistic is not None:
+            looks = desk.transcript.looks_at(statistic.text)
+            likely[place] = width_begun(looks, guess.of(place)) or chosen
+    return replace(guess, likely=tuple(likely))
+
+
+def _likely(
+    desk: Desk, question: Bound, guess: Guess, place: int, level: float
+) -> LikelyWidth | None:
+    statistic, number = claimed_mean(desk, question), guess.of(place)
+    if isinstance(question, ClaimedQuestion):
+        return _likely_by_training(desk, question, number)
+    if statistic is None:
+        return None
+    before = width_begun(desk.transcript.looks_at(statistic.text), number)
+    if before is not None or level <= 0.0:
+        return before
+    if _is_settled(desk, question, statistic, guess, place):
+        return None
+    terms, row = desk.transcript.terms, statistic.row
+    rows = n = statistic.rows(terms.rows)
+    known = known_moment(desk, question, guess)
+    if guess.rows is not None:
+        rows = max(1, round(guess.rows.n * n / terms.rows))
+        (share,) = averages(guess.rows, [statistic], desk.table)
+    else:
+        share = ((number or 0.0) - statistic.low) / ((statistic.high - statistic.low) or 1.0)
+    smoothed = (min(1.0, max(0.0, share)) * rows + 1.0) / (rows + 2.0)  # 0 has a spread, too
+    spread = smoothed * (1.0 - smoothed)
+    if known is not None:  # of differences, whose range is [-1, 1]
+        spread = min(spread, max(known, 1.0 / n) / 4.0)
+    elif guess.rows is not None and row is not None and not row.is_condition:
+        spread = min(spread, training_variance(guess.rows, row) + 1.0 / n**2)
+    by_bets = row is None or not row.is_condition
+    most, log_p = desk.half_width(None, statistic), math.log(min(1.0, level))
+    return LikelyWidth.chosen(most, n, rows, spread, log_p, by_bets)
+
+
+def _likely_by_training(
+    desk: Desk, question: ClaimedQuestion, number: float | None
+) -> LikelyWidth | None:
+    """The half-width by what training rows say of a question that is claimed as a whole."""
+    before = width_begun(desk.transcript.looks_at(question.text), number)
+    train = desk.train
+    if before is not None or train is None or desk.table.design.columns:
+        return before
+    if not set(question.columns) <= train.types.keys():
+        return None
+    return _guessed_by(desk, question, train)[1]
+
+
+# The answers.
+
+
 def answers_by_key(
     desk: Desk, questions: Sequence[Bound], requests: Sequence[Request]
 ) -> list[Answer] | None:
@@ -417,7 +585,8 @@ def _ready(desk: Desk, call: Waiting, groups: GroupsOf) -> Ready:
     bound = bound_to(desk, call.question, groups, describe=describe, text=call.text)
     guess = call.guess
     (single,), guess = claimed_as_wholes(desk, [one_answer_of(bound)], guess, call.terms.width)
-    require_one_forecast(guess, single)
+    if guess.forecast is not None:
+        require_one_forecast(guess, single)
     if guess.verb == "check":
         guess = guess_of_likely_width(desk, [single], guess, call.terms.width)
     (request,) = call.terms.requests(desk, [single], [better_of(call.question)], guess)

@@ -31,33 +31,6 @@ from holdfast.statistics.description import DescribedParts, DescribedQuestion
 from holdfast.statistics.statistic import Statistic, summed
 from holdfast.theory.base.intervals import Interval
 
-__all__ = [
-    "Body",
-    "Concluding",
-    "Conclusion",
-    "Key",
-    "LookFound",
-    "as_answered",
-    "by_mechanism",
-    "event_of",
-    "fulfilling",
-    "has_description",
-    "is_by_name",
-    "is_described",
-    "looks_found",
-    "never_told",
-    "offered",
-    "one_of_each_event",
-    "order_of",
-    "require_claims",
-    "rows_of",
-    "same_claim",
-    "wanted_part",
-    "width_begun",
-    "with_their_events",
-]
-
-
 # What makes wishes of one batch the same: the question, and what the analyst claims of it.
 Key: TypeAlias = tuple[str, tuple[float, float] | None]
 Body: TypeAlias = dict[str, Any]

@@ -269,7 +269,7 @@ class Budget:
         """What the next gate can show; None where it would be refused, or rows depend on others."""
         if self.checker is not CHECKS or self.account.closed or not self.terms.independent:
             return None
-        level, _ = GATES.levels(self.terms, self.account)
+        level = next(GATES.levels(self.terms, self.account))
         if level <= 0.0:
             return None
         rows = self.terms.rows

@@ -34,7 +34,7 @@ from holdfast.data.sample import Sample
 from holdfast.errors import InvalidArgument
 from holdfast.holdout.batch import Body
 from holdfast.holdout.desk import Desk, require_late
-from holdfast.holdout.options import CorrectionOptions, takes
+from holdfast.holdout.options import CorrectionOptions
 from holdfast.ledger.chain import now
 from holdfast.ledger.dictionaries import DECLARED, Dictionary, after_opening, stake_in
 from holdfast.prior.grammar import Columns
@@ -87,7 +87,7 @@ class DeclareCost:
     __repr__ = __str__
 
 
-@takes(CorrectionOptions, "declare")
+@require.takes(CorrectionOptions, "declare")
 def declare_more(desk: Desk, **declared: Unpack[CorrectionOptions]) -> DeclareCost:
     """Declare something anew, or add it; what that took."""
     cost = cost_of_declaring(desk, **declared)
@@ -99,7 +99,7 @@ def declare_more(desk: Desk, **declared: Unpack[CorrectionOptions]) -> DeclareCo
     return cost
 
 
-@takes(CorrectionOptions, "declare_cost")
+@require.takes(CorrectionOptions, "declare_cost")
 def cost_of_declaring(desk: Desk, **declared: Unpack[CorrectionOptions]) -> DeclareCost:
     """What it would take to declare this now; refused as it would be."""
     desk.refresh()

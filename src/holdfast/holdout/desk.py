@@ -51,7 +51,6 @@ from holdfast.holdout.budget import Budget, LastBudget
 from holdfast.holdout.guess import other_rows
 from holdfast.ledger.attachments import AttachedColumn, Attachments, ValuesKept, nonce_of
 from holdfast.ledger.chain import chained, now
-from holdfast.ledger.claimed import claimed_again
 from holdfast.ledger.column_files import ColumnStore, submitted_file
 from holdfast.ledger.dictionaries import Dictionaries, offered_again
 from holdfast.ledger.entries import (
@@ -70,6 +69,7 @@ from holdfast.ledger.implied import Implications, Implied
 from holdfast.ledger.index import recall
 from holdfast.ledger.lock import LostRace, retried
 from holdfast.ledger.opening import Opening
+from holdfast.ledger.rule_claims import claimed_again
 from holdfast.ledger.store import Store
 from holdfast.ledger.subjects import subjects_of
 from holdfast.ledger.transcript import Transcript
@@ -80,16 +80,6 @@ from holdfast.mechanisms.terms import Account
 from holdfast.statistics.bind import read_again, require_written
 from holdfast.statistics.entry import Bound, Table
 from holdfast.statistics.statistic import Statistic
-
-__all__ = [
-    "Desk",
-    "ProtectedRows",
-    "close",
-    "given_up",
-    "passes",
-    "require_late",
-    "retire",
-]
 
 _MOST_BESIDE = 64  # attached columns that are held beside the rows
 

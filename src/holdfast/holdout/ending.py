@@ -13,11 +13,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from holdfast import require
 from holdfast.errors import InvalidArgument, InvalidQuestion
 from holdfast.holdout.answer import Answer
 from holdfast.holdout.ask import CallTerms, several
 from holdfast.holdout.desk import Desk, require_late, retire
-from holdfast.holdout.options import takes
 from holdfast.holdout.request import Guess, bound_to, knowing, one_answer_of
 from holdfast.ledger.chain import now
 from holdfast.ledger.dictionaries import LAST_LOOK, Dictionary, late_question, stake_in
@@ -39,7 +39,7 @@ class Ending:
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
 
-    @takes()
+    @require.takes()
     def final(
         self, questions: Iterable[Question], *, why: str | None = None, asked_by: str | None = None
     ) -> list[Answer]:
@@ -53,7 +53,7 @@ class Ending:
         """What a last look would show, and end. Free; touches no data."""
         return cost_of_last_look(self._desk, questions)
 
-    @takes()
+    @require.takes()
     def reveal(
         self, question: Question, *, why: str | None = None, asked_by: str | None = None
     ) -> Answer:

@@ -1,4 +1,4 @@
-"""Forecasts of claims: what is given for a gate, gates that are not tried, the width of a check.
+"""Forecasts of claims: what is given for a gate or a check, and gates that are not tried.
 
 Everything here is public: counts on other rows, and what somebody expects. A bad forecast costs
 power and no truth, as long as none of it was computed from protected rows.
@@ -6,47 +6,36 @@ power and no truth, as long as none of it was computed from protected rows.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from numbers import Integral
 from typing import Any
 
 from holdfast import require
-from holdfast.data.sample import Sample
 from holdfast.errors import InvalidArgument
 from holdfast.holdout.answer import Answer
-from holdfast.holdout.batch import width_begun
 from holdfast.holdout.desk import Desk
-from holdfast.holdout.guess import averages, require_columns, trained_mean, training_variance
-from holdfast.holdout.plays import implied_claim, wish_of
+from holdfast.holdout.guess import trained_mean
 from holdfast.holdout.request import (
-    ClaimGrounds,
     Guess,
-    NamedWidth,
+    claimed_mean,
     gate_wish,
-    known_moment,
-    ruled,
 )
 from holdfast.ledger.chain import now
-from holdfast.ledger.claimed import claimed_as_whole
 from holdfast.ledger.entries import Recorded, Request
-from holdfast.mechanisms.claims import CHECKS
 from holdfast.mechanisms.forecast_gates import FORECAST_GATES, Untried
-from holdfast.mechanisms.mechanism import ForecastGrounds, LikelyWidth
-from holdfast.mechanisms.terms import WHOLE_RANGE
-from holdfast.statistics.claimed import ClaimedQuestion
-from holdfast.statistics.derived import Paired, Subquestion
+from holdfast.mechanisms.mechanism import ForecastGrounds
 from holdfast.statistics.entry import Bound
 from holdfast.statistics.labelled import Labelled
 from holdfast.statistics.mean import GroupMean, Mean
-from holdfast.statistics.player import Verb, one_sided_statistic
+from holdfast.statistics.player import Verb
 from holdfast.statistics.quantile import Quantile
-from holdfast.statistics.statistic import Statistic, is_single
+from holdfast.statistics.statistic import is_single
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.leakage.forecasts import DevResult
 from holdfast.wording import plural
 
+FORECASTING = ("dev", "expect")  # options of verbs
 _TRAINING = "training"  # rows, that forecast a check
 _COUNTS = 3
 _LISTED = 3
@@ -120,7 +109,7 @@ def by_training_rows(desk: Desk, question: Bound, guess: Guess) -> Guess:
             f"expect={_TRAINING!r} needs training rows; guess from a table, open with split= or "
             "train=, or say how likely you think it is: expect=0.9."
         )
-    statistic = _claimed_mean(desk, question)
+    statistic = claimed_mean(desk, question)
     if not isinstance(statistic, Mean | GroupMean) or guess.side is not None:
         raise InvalidArgument(
             f"expect={_TRAINING!r} forecasts a guess of a mean of bounded values of independent "
@@ -245,177 +234,6 @@ def _untried_line(
         revealed=Interval(0.0, 1.0),
         forecast=forecast,
     )
-
-
-# What is claimed as a whole, by the rule that answers it, instead of part by part.
-
-
-def claimed_as_wholes(
-    desk: Desk, questions: Sequence[Bound], guess: Guess, width: NamedWidth
-) -> tuple[list[Bound], Guess]:
-    """The questions as they are claimed, and what is guessed of them; as they are where asked.
-
-    A table that somebody guesses from says a number for each, where each is claimed as a whole, and
-    how near to it the rows are likely to come. One side is claimed where no description settles it.
-    """
-    by_design = guess.rows is not None and desk.table.design.columns
-    if guess.verb == "ask" or by_design or all(map(_is_mean, questions)):
-        return list(questions), guess
-    wholes = [_as_whole(desk, each, guess) for each in questions]
-    others = guess.rows
-    if others is None or None in wholes:
-        together = zip(wholes, questions, strict=True)
-        return [whole if others is None and whole else each for whole, each in together], guess
-    results = [_guessed_by(desk, each, others) for each in wholes if each is not None]
-    if any(value is None for value, _ in results):
-        return list(questions), guess
-    numbers = tuple(value for value, _ in results if value is not None)
-    likely = () if width.is_named else tuple(each for _, each in results)
-    claimed = [each for each in wholes if each is not None]
-    as_told = replace(guess, numbers=numbers, rows=None, likely=likely)
-    return list(claimed), as_begun(desk, claimed, as_told)
-
-
-def _is_mean(question: Bound) -> bool:
-    return getattr(question, "row", None) is not None  # which has a test of its own
-
-
-def _as_whole(desk: Desk, question: Bound, guess: Guess) -> ClaimedQuestion | None:
-    one_sided = guess.side is not None and one_sided_statistic(question) is None
-    if one_sided and ruled(desk, question) is not None:
-        return None
-    return claimed_as_whole(desk.transcript, question, gated=guess.gated)
-
-
-def _guessed_by(
-    desk: Desk, question: ClaimedQuestion, others: Sample
-) -> tuple[float | None, LikelyWidth | None]:
-    """What other rows say of a question, in its own unit, and how near to it it is likely to be."""
-    require_columns(others, question.columns, desk.table)
-    level, _ = CHECKS.levels(desk.transcript.terms, desk.transcript.committed)
-    log_p = math.log(level) if level > 0.0 else _NO_LEVEL
-    told = question.told_by(others, log_p)
-    if told.value is None:
-        return None, None
-    number = question.low + told.value * (question.high - question.low)
-    reach = max(told.interval.high - told.value, told.value - told.interval.low)
-    n = desk.transcript.terms.rows
-    likely = LikelyWidth.by_reach(n, others.n, reach, log_p)
-    told_little = level <= 0.0 or likely.tolerance >= WHOLE_RANGE
-    return min(question.high, max(question.low, number)), None if told_little else likely
-
-
-_NO_LEVEL = -700.0
-
-
-# The half-width of a check for which none is named: the narrowest that is likely to be confirmed.
-#
-# It is made of public numbers, the guess, the sizes and the transcript, and recorded with the
-# request before rows are touched. A claim made again is the same claim, whatever was spent since.
-
-
-def guess_of_likely_width(
-    desk: Desk, questions: Sequence[Bound], guess: Guess, named: NamedWidth
-) -> Guess:
-    """What is guessed, with the half-width of each question; as it is where one is named.
-
-    What has no single mean of independent rows to be claimed of keeps the half-width of the ledger,
-    and so does what earlier answers settle at it.
-    """
-    if named.is_named or guess.side is not None:
-        return guess
-    transcript = desk.transcript
-    if transcript.checker is not CHECKS or not transcript.terms.promises:
-        return guess
-    if guess.likely or (guess.rows is not None and len(questions) > 1):
-        return guess
-    level, _ = CHECKS.levels(transcript.terms, transcript.committed)
-    likely = [_likely(desk, each, guess, place, level) for place, each in enumerate(questions)]
-    return replace(guess, likely=tuple(likely))
-
-
-def _is_settled(
-    desk: Desk, question: Bound, statistic: Statistic, guess: Guess, place: int
-) -> bool:
-    """Whether earlier answers settle a guess at the half-width of the ledger, for nothing."""
-    if guess.rows is not None:
-        return desk.stored(wish_of(desk, statistic, guess, None)) is not None
-    t, number = desk.half_width(None, statistic), guess.of(place) or 0.0
-    share = (number - statistic.low) / ((statistic.high - statistic.low) or 1.0)
-    if desk.stored(ClaimGrounds().claim(Subquestion(statistic, guess=share), t, None)) is not None:
-        return True
-    return implied_claim(desk, question, guess, place, None) is not None
-
-
-def _claimed_mean(desk: Desk, question: Bound) -> Statistic | None:
-    """The mean of bounded independent rows that a guess of a question is about, if there is one."""
-    if isinstance(question, Paired):
-        ((_,), (statistic,)) = question.stages
-    elif is_single(question):
-        statistic = question
-    else:
-        return None
-    terms = desk.transcript.terms
-    bounded = statistic.row is not None and not statistic.unbounded
-    return statistic if bounded and terms.independent and statistic.unit(terms.rows) == 1 else None
-
-
-def as_begun(desk: Desk, questions: Sequence[Bound], guess: Guess) -> Guess:
-    """The guess with the half-widths of the same checks that others began since it was read."""
-    likely = list(guess.likely)
-    for place, chosen in enumerate(likely):
-        question = questions[place]
-        whole = question if isinstance(question, ClaimedQuestion) else None
-        statistic = None if chosen is None else whole or _claimed_mean(desk, question)
-        if statistic is not None:
-            looks = desk.transcript.looks_at(statistic.text)
-            likely[place] = width_begun(looks, guess.of(place)) or chosen
-    return replace(guess, likely=tuple(likely))
-
-
-def _likely(
-    desk: Desk, question: Bound, guess: Guess, place: int, level: float
-) -> LikelyWidth | None:
-    statistic, number = _claimed_mean(desk, question), guess.of(place)
-    if isinstance(question, ClaimedQuestion):
-        return _likely_by_training(desk, question, number)
-    if statistic is None:
-        return None
-    before = width_begun(desk.transcript.looks_at(statistic.text), number)
-    if before is not None or level <= 0.0:
-        return before
-    if _is_settled(desk, question, statistic, guess, place):
-        return None
-    terms, row = desk.transcript.terms, statistic.row
-    rows = n = statistic.rows(terms.rows)
-    known = known_moment(desk, question, guess)
-    if guess.rows is not None:
-        rows = max(1, round(guess.rows.n * n / terms.rows))
-        (share,) = averages(guess.rows, [statistic], desk.table)
-    else:
-        share = ((number or 0.0) - statistic.low) / ((statistic.high - statistic.low) or 1.0)
-    smoothed = (min(1.0, max(0.0, share)) * rows + 1.0) / (rows + 2.0)  # 0 has a spread, too
-    spread = smoothed * (1.0 - smoothed)
-    if known is not None:  # of differences, whose range is [-1, 1]
-        spread = min(spread, max(known, 1.0 / n) / 4.0)
-    elif guess.rows is not None and row is not None and not row.is_condition:
-        spread = min(spread, training_variance(guess.rows, row) + 1.0 / n**2)
-    by_bets = row is None or not row.is_condition
-    most, log_p = desk.half_width(None, statistic), math.log(min(1.0, level))
-    return LikelyWidth.chosen(most, n, rows, spread, log_p, by_bets)
-
-
-def _likely_by_training(
-    desk: Desk, question: ClaimedQuestion, number: float | None
-) -> LikelyWidth | None:
-    """The half-width by what training rows say of a question that is claimed as a whole."""
-    before = width_begun(desk.transcript.looks_at(question.text), number)
-    train = desk.train
-    if before is not None or train is None or desk.table.design.columns:
-        return before
-    if not set(question.columns) <= train.types.keys():
-        return None
-    return _guessed_by(desk, question, train)[1]
 
 
 # Scores on development items, beside the ledger: for whoever may open the columns attached to it.

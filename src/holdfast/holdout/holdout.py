@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
+from holdfast import require
 from holdfast.data.attached import Fields
 from holdfast.did_you_mean import without_attribute
 from holdfast.errors import HoldfastError, LedgerUnavailable
@@ -16,7 +17,7 @@ from holdfast.holdout.attach import Bringing, attach_column, differing, promote_
 from holdfast.holdout.budget import Budget
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.forecast import DevFiles
-from holdfast.holdout.options import CorrectionOptions, takes
+from holdfast.holdout.options import CorrectionOptions
 from holdfast.holdout.request import width_in_units
 from holdfast.holdout.verbs import Boarding, Verbs
 from holdfast.lazy import load
@@ -127,7 +128,7 @@ class Holdout(Verbs):
         with self._desk.store.guard:
             return list(self._desk.refresh().attached)
 
-    @takes()
+    @require.takes()
     def attach(
         self,
         name: str,
@@ -153,7 +154,7 @@ class Holdout(Verbs):
         how = Bringing(Fields(name, key, value), bounds, missing, digest, scoring)
         return attach_column(self._desk, values, how, asked_by)
 
-    @takes()
+    @require.takes()
     def promote(
         self,
         name: str,
@@ -243,7 +244,7 @@ class Holdout(Verbs):
 
         return Ending(self._desk)
 
-    @takes()
+    @require.takes()
     def final(
         self, questions: Iterable[Question], *, why: str | None = None, asked_by: str | None = None
     ) -> list[Answer]:

@@ -39,7 +39,7 @@ from holdfast.holdout.declare import (
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.guess import other_rows, require_others, training_rows
 from holdfast.holdout.holdout import TIMEOUT, Holdout
-from holdfast.holdout.options import OpenOptions, takes
+from holdfast.holdout.options import OpenOptions
 from holdfast.holdout.planned_width import planned_for
 from holdfast.ledger.backend import LedgerHome
 from holdfast.ledger.chain import canonical, now
@@ -103,7 +103,7 @@ _COMPARED = (
 _PRIVATE = ("private gaussian", "private laplace")  # their names; the first one is the default
 
 
-@takes(OpenOptions, shown=False)
+@require.takes(OpenOptions, shown=False)
 def open(
     data: Any = None,
     *,

@@ -7,23 +7,17 @@ arguments of a tool, the command line as `--options`. `by` is a column and `aske
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import wraps
 from pathlib import Path
 from typing import (
     Annotated,
     Any,
     Literal,
-    ParamSpec,
     TypedDict,
-    TypeVar,
     get_origin,
     get_type_hints,
 )
-
-from holdfast.did_you_mean import require_arguments
 
 
 @dataclass(frozen=True, slots=True)
@@ -468,62 +462,3 @@ def fields_of(*records: type) -> dict[str, tuple[Any, VerbOption]]:
         for name, hint in each.items()
         if get_origin(hint) is Annotated
     }
-
-
-# Python: keyword arguments that a record has.
-
-
-_P = ParamSpec("_P")
-_T = TypeVar("_T")
-_RENAMED = {
-    "by": "the person who asks is asked_by=, and by= is a column.",
-    "key": "the idempotency key of a call is request_key=, and key= is a column of keys.",
-}
-
-
-def takes(
-    record: type | None = None, called: str | None = None, *, shown: bool = True
-) -> Callable[[Callable[_P, _T]], Callable[_P, _T]]:
-    """Give a verb the options of a record, and no others; `shown`, in its signature, too."""
-
-    def with_options(verb: Callable[_P, _T]) -> Callable[_P, _T]:
-        own, hints = inspect.signature(verb), {} if record is None else get_type_hints(record)
-        own_parameters = [
-            each for each in own.parameters.values() if each.kind is not each.VAR_KEYWORD
-        ]
-        options_taken = [
-            inspect.Parameter(
-                name,
-                inspect.Parameter.KEYWORD_ONLY,
-                default=False if hint is bool else None,
-                annotation=hint,
-            )
-            for name, hint in hints.items()
-        ]
-        parameters = [*own_parameters, *options_taken]
-        known = {each.name for each in parameters}
-        title, is_method = (
-            called or verb.__name__,
-            bool(own_parameters) and own_parameters[0].name == "self",
-        )
-
-        @wraps(verb)
-        def checked(*given: _P.args, **options: _P.kwargs) -> _T:
-            unknown = options.keys() - known
-            for name in _RENAMED.keys() & unknown:
-                raise TypeError(f"{title}() takes no {name}=; {_RENAMED[name]}")
-            if unknown:
-                require_arguments(title, parameters, given[is_method:], options)
-            try:
-                return verb(*given, **options)
-            except TypeError:  # of the call, or of what it does
-                require_arguments(title, parameters, given[is_method:], options)
-                raise
-
-        if shown:
-            checked.__signature__ = own.replace(  # type: ignore[attr-defined]
-                parameters=parameters
-            )
-        return checked
-
-    return with_options

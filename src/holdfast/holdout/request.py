@@ -431,6 +431,19 @@ def known_moment(desk: Desk, question: Bound, guess: Guess) -> float | None:
     return max(differing(desk, *columns), 1 / desk.transcript.terms.rows)
 
 
+def claimed_mean(desk: Desk, question: Bound) -> Statistic | None:
+    """The mean of bounded independent rows that a guess of a question is about, if there is one."""
+    if isinstance(question, Paired):
+        ((_,), (statistic,)) = question.stages
+    elif is_single(question):
+        statistic = question
+    else:
+        return None
+    terms = desk.transcript.terms
+    bounded = statistic.row is not None and not statistic.unbounded
+    return statistic if bounded and terms.independent and statistic.unit(terms.rows) == 1 else None
+
+
 def plays_of(
     desk: Desk,
     questions: Sequence[Bound],

@@ -26,7 +26,6 @@ from holdfast.holdout.ask import CallTerms, answers_to
 from holdfast.holdout.attach import Bringing, attach_column, checked_name
 from holdfast.holdout.batch import Body
 from holdfast.holdout.desk import Desk, require_late
-from holdfast.holdout.options import takes
 from holdfast.holdout.price import Cost, cost_of
 from holdfast.holdout.request import Guess
 from holdfast.holdout.space import Space, space_of
@@ -120,7 +119,7 @@ class Declaring(TypedDict, total=False):
     asked_by: str | None
 
 
-@takes(Declaring, "search")
+@require.takes(Declaring, "search")
 def opened_search(
     desk: Callable[[], Desk], name: str, space: Any, **declared: Unpack[Declaring]
 ) -> Search:
@@ -293,7 +292,7 @@ def _require_free(desk: Desk, wanted: Dictionary) -> None:
         )
 
 
-@takes(Declaring, "search_cost")
+@require.takes(Declaring, "search_cost")
 def cost_of_search(desk: Desk, name: str, space: Any, **declared: Unpack[Declaring]) -> SearchCost:
     """What it would take to open a search; refused as it would be."""
     desk.refresh()
@@ -362,7 +361,7 @@ class Search:
         stand_in = _of_stand_in(desk, self._dictionary, self._question_of(question))
         return cost_of(desk, stand_in, Guess(), None)
 
-    @takes()
+    @require.takes()
     def score(
         self,
         configuration: Any,
@@ -408,7 +407,7 @@ class Search:
         (answer,) = answers_to(desk, [score], requests, Guess())
         return answer
 
-    @takes()
+    @require.takes()
     def bring(
         self,
         configuration: Any,
@@ -428,7 +427,7 @@ class Search:
         )
         self._bring(desk, values, bringing, self._question_of(None), asked_by)
 
-    @takes()
+    @require.takes()
     def winner(
         self,
         *,

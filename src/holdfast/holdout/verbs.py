@@ -20,6 +20,8 @@ from holdfast.holdout.ask import (
     answers_by_key,
     answers_to,
     better_of,
+    claimed_as_wholes,
+    guess_of_likely_width,
     require_telling,
     several,
     text_of_check,
@@ -27,10 +29,9 @@ from holdfast.holdout.ask import (
 from holdfast.holdout.batch import Body
 from holdfast.holdout.desk import Desk
 from holdfast.holdout.forecast import (
+    FORECASTING,
     by_training_rows,
-    claimed_as_wholes,
     forecast_grounds,
-    guess_of_likely_width,
     not_tried,
     on_side_of_claim,
     require_one_forecast,
@@ -43,7 +44,6 @@ from holdfast.holdout.options import (
     CheckOptions,
     CostOptions,
     GateOptions,
-    takes,
 )
 from holdfast.holdout.plays import implied_claim
 from holdfast.holdout.price import Cost, cost_of, require_groups_covered
@@ -212,7 +212,7 @@ class Verbs:
         self._own_desk.store.require_usable()
         return self._own_desk
 
-    @takes(CostOptions)
+    @require.takes(CostOptions)
     def cost(
         self,
         question: Question | TableCall,
@@ -255,7 +255,7 @@ class Verbs:
     def ask(self, question: Question, *, by: By, **options: Unpack[AskOptions]) -> Groups: ...
     @overload
     def ask(self, question: TableCall, **options: Unpack[AskOptions]) -> Groups: ...
-    @takes(AskOptions)
+    @require.takes(AskOptions)
     def ask(
         self,
         question: Question | TableCall,
@@ -289,7 +289,7 @@ class Verbs:
             groups = knowing(desk, None)
         return self._put(desk, question, Guess(), terms, groups, describe=True)
 
-    @takes(BatchOptions)
+    @require.takes(BatchOptions)
     def ask_many(
         self, questions: Iterable[Question], **options: Unpack[BatchOptions]
     ) -> list[Answer]:
@@ -311,7 +311,7 @@ class Verbs:
     ) -> Groups: ...
     @overload
     def check(self, question: TableCall, guess: Any, **options: Unpack[CheckOptions]) -> Groups: ...
-    @takes(CheckOptions)
+    @require.takes(CheckOptions)
     def check(
         self,
         question: Question | TableCall,
@@ -331,12 +331,13 @@ class Verbs:
         is still covered. The other options are those of `ask`.
         """
         claim = self._claim("check", question, guess, options)
-        claim = replace(claim, forecast=forecast_grounds(options, "check"))
+        if not options.keys().isdisjoint(FORECASTING):
+            claim = replace(claim, forecast=forecast_grounds(options, "check"))
         question = self._worded(question, options, by)
         desk = self._desk
         return self._put(desk, question, claim, CallTerms.of(options), knowing(desk, claim.rows))
 
-    @takes(BatchOptions)
+    @require.takes(BatchOptions)
     def check_many(
         self, questions: Iterable[Question], guesses: Any, **options: Unpack[BatchOptions]
     ) -> list[Answer]:
@@ -355,7 +356,7 @@ class Verbs:
             guess = guess_of(self._desk.other_rows, guesses, None, None).each(len(chosen))
         return self._put_many(chosen, guess, CallTerms.of(options))
 
-    @takes(GateOptions)
+    @require.takes(GateOptions)
     def gate(self, question: Question, **options: Unpack[GateOptions]) -> Answer:
         """Is it shown to be more than `at_least`, or less than `at_most`?
 
@@ -395,7 +396,7 @@ class Verbs:
         (answer,) = before
         return answer
 
-    @takes()
+    @require.takes()
     def answer_many(
         self, items: Iterable[Item], *, why: str | None = None, asked_by: str | None = None
     ) -> list[Answer | HoldfastError]:
@@ -445,13 +446,15 @@ class Verbs:
     ) -> Answer | Groups | Distribution:
         describe = describe and not terms.width.is_named
         bound = bound_to(desk, question, groups, describe=describe)
-        require_one_forecast(guess, bound)
+        if guess.forecast is not None:
+            require_one_forecast(guess, bound)
         if isinstance(bound, Labelled) and guess.side is None:
             bound, guess = _claimed_members(desk, bound, guess, terms.width)
             return table_of_answers(desk, bound, guess, terms, self._frame_kind)
         (single,), guess = claimed_as_wholes(desk, [one_answer_of(bound)], guess, terms.width)
         if guess.verb == "check":
             guess = guess_of_likely_width(desk, [single], guess, terms.width)
+        if guess.verb == "check" and guess.forecast is not None:
             guess = by_training_rows(desk, single, guess)
         (request,) = terms.requests(desk, [single], [better_of(question)], guess)
         call = Waiting(question, guess, terms)

@@ -22,21 +22,6 @@ from holdfast.question.columns import Schema
 from holdfast.question.declaring import bounds_pair
 from holdfast.question.expression import ColumnType
 
-__all__ = [
-    "ATTACHING",
-    "BOARDING",
-    "AttachedColumn",
-    "Attachments",
-    "BoardRecord",
-    "BoardTerms",
-    "Origin",
-    "Promotion",
-    "TurnedAway",
-    "ValuesKept",
-    "nonce_of",
-    "schema_beside",
-]
-
 _BOARD, _TURNED_AWAY = "board/1", "turned_away/1"
 BOARDING = frozenset({_BOARD, _TURNED_AWAY})
 

@@ -29,13 +29,13 @@ from holdfast.errors import HoldfastError, InvalidQuestion, LedgerTampered, Refu
 from holdfast.ledger.backend import LedgerHome
 from holdfast.ledger.chain import Row, canonical, verify
 from holdfast.ledger.checkpoint import FiledPlace, StoredCheckpoint, place_of
-from holdfast.ledger.claimed import claimed_again, claimed_as_whole, whole_of_looks
 from holdfast.ledger.column_files import kept_values
 from holdfast.ledger.composites import Followed, rebuilt, whole
 from holdfast.ledger.dictionaries import offered_again
 from holdfast.ledger.entries import Asked, Pending, Recorded, Request, reading_entry
 from holdfast.ledger.implied import Implications, NamedLooks, intersected
 from holdfast.ledger.opening import REOPEN, Opening, has_shape
+from holdfast.ledger.rule_claims import claimed_again, claimed_as_whole, whole_of_looks
 from holdfast.ledger.secret import keyed_print
 from holdfast.ledger.store import Reader, look
 from holdfast.ledger.subjects import subjects_of
@@ -54,9 +54,6 @@ from holdfast.statistics.mean import known_variance
 from holdfast.statistics.rule import Ground
 from holdfast.statistics.statistic import Statistic, is_single
 from holdfast.wording import plural
-
-__all__ = ["Audited", "Copied", "Finding", "Retraced", "audit", "difference_of", "retrace"]
-
 
 # What an audit follows and what it finds: the entries, wherever they are kept, and its points.
 

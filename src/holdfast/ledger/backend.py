@@ -16,8 +16,6 @@ from typing import Protocol, runtime_checkable
 from holdfast.ledger.chain import Row
 from holdfast.ledger.checkpoint import SealedPlace
 
-__all__ = ["Addition", "Keeper", "LedgerHome", "Records"]
-
 
 @dataclass(frozen=True, slots=True)
 class Addition:

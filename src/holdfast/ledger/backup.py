@@ -33,15 +33,6 @@ from holdfast.ledger.store import Reader, home_of
 from holdfast.ledger.transcript import Transcript
 from holdfast.ledger.witness import WITNESS, Witness, outside_witness, require_seen
 
-__all__ = [
-    "Restoration",
-    "backup",
-    "everything",
-    "move",
-    "restore",
-]
-
-
 _SUFFIX = ".ledger"
 
 

@@ -18,19 +18,6 @@ from typing import Any
 
 from holdfast.errors import InvalidArgument, LedgerTampered
 
-__all__ = [
-    "GENESIS",
-    "RESTORE",
-    "Row",
-    "canonical",
-    "chained",
-    "keyed",
-    "link",
-    "now",
-    "seal",
-    "verify",
-]
-
 Row = tuple[int, str, str]  # number, text and hash of an entry
 GENESIS = "0" * 64
 # What to do about a ledger that is not in order. What an older copy forgets is known all the same.

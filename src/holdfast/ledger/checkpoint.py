@@ -17,26 +17,6 @@ from typing import Any
 from holdfast.errors import LedgerTampered
 from holdfast.ledger.chain import RESTORE, Row, verify
 
-__all__ = [
-    "EVENT",
-    "KEY",
-    "SUBJECT",
-    "Filed",
-    "FiledAnswer",
-    "FiledPlace",
-    "SealedPlace",
-    "StoredCheckpoint",
-    "answer_at",
-    "checkpoint_at",
-    "digest_of",
-    "lines_filing",
-    "place_at",
-    "place_of",
-    "sealed_checkpoint",
-    "sealed_places",
-]
-
-
 KEY = "holdfast key/1 "  # no question's text begins like this
 EVENT = "holdfast event/1 "  # nor like this
 SUBJECT = "holdfast subject/1 "  # nor like this

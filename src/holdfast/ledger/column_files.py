@@ -28,16 +28,6 @@ from holdfast.errors import InvalidArgument, LedgerTampered, LedgerUnavailable
 from holdfast.ledger.attachments import AttachedColumn, ValuesKept
 from holdfast.ledger.chain import RESTORE, canonical, keyed, now
 
-__all__ = [
-    "ColumnFiles",
-    "ColumnStore",
-    "Mark",
-    "computed_file",
-    "kept_values",
-    "read_column",
-    "submitted_file",
-]
-
 _KEY, _VALUE = "key", "value"
 _PURPOSE = "holdfast values/1"
 

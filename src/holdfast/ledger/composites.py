@@ -25,9 +25,6 @@ from holdfast.statistics.statistic import Statistic, own_unit
 from holdfast.theory.base.implied import verdict_implied
 from holdfast.theory.base.intervals import Interval
 
-__all__ = ["Followed", "claim_verdict", "read_whole", "rebuilt", "restated", "rows_about", "whole"]
-
-
 _WORST_FIRST = ("answered", "confirmed")
 _CLAIMED: Mapping[Verb, tuple[str, str]] = {
     "check": ("confirmed", "not confirmed"),

@@ -61,22 +61,6 @@ from holdfast.theory.length.levels import (
 if TYPE_CHECKING:
     from holdfast.ledger.transcript import Transcript
 
-__all__ = [
-    "DECLARED",
-    "LAST_LOOK",
-    "Dictionaries",
-    "Dictionary",
-    "LatePrior",
-    "Stake",
-    "after_opening",
-    "candidates_question",
-    "late_question",
-    "offered_again",
-    "schema_with",
-    "share_of",
-    "stake_in",
-]
-
 
 class Stake(NamedTuple):
     """Stake of a dictionary: ln of its failure probability, and what had leaked."""

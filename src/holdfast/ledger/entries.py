@@ -65,33 +65,6 @@ from holdfast.statistics.rule import Rule, Symbols, Told
 from holdfast.statistics.vectors import VECTOR
 from holdfast.theory.base.intervals import Interval
 
-__all__ = [
-    "ENDING",
-    "Asked",
-    "Judgement",
-    "Pending",
-    "Recorded",
-    "Request",
-    "abandonment",
-    "at_worst",
-    "closing",
-    "ended",
-    "last_to_answer",
-    "noise_of_batch",
-    "reading_entry",
-    "recorded",
-    "releases_of",
-    "require_numbered",
-    "require_settled",
-    "reservation",
-    "retirement",
-    "revelation",
-    "settlement",
-    "telling",
-    "verdict_of",
-]
-
-
 # What differences say, where one sign of them is better.
 Judgement: TypeAlias = Literal["better", "worse", "cannot tell"]
 

@@ -57,8 +57,6 @@ from holdfast.ledger.side_files import require_format, unavailable, was_moved, w
 from holdfast.ledger.sqlite import file_lock, hold_file_lock
 from holdfast.ledger.store import GIT
 
-__all__ = ["GRACE", "GitHome", "GitKeeper", "GitRecords", "Repository"]
-
 _FILE, _FOLDER = "ledger.txt", "columns"
 _OWN, _NEXT = "refs/heads/ledger", "refs/heads/next"  # of the repository that is ours
 _LONGEST = 300.0  # seconds for one command of git

@@ -78,14 +78,6 @@ from holdfast.theory.base.implied import (
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.safeside import float_above, float_below
 
-__all__ = [
-    "Implications",
-    "Implied",
-    "NamedLooks",
-    "ReleasedLooks",
-    "intersected",
-]
-
 _TELLING = ("answered", "confirmed", "shown")  # the statuses of looks that say something
 _DIFFERENCE = "difference("  # how the text of one begins
 

@@ -30,21 +30,6 @@ from holdfast.ledger.side_files import open_here, read_here
 from holdfast.ledger.sqlite import FileHome
 from holdfast.ledger.store import home_of
 
-__all__ = [
-    "STATE",
-    "Whereabouts",
-    "copies_of",
-    "in_reach",
-    "index_path",
-    "note",
-    "note_columns",
-    "note_ledger",
-    "others_over",
-    "recall",
-    "with_the_same_rows",
-]
-
-
 _FILE, _PURPOSE = "files", "holdfast files/1"
 
 

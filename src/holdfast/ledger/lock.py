@@ -17,8 +17,6 @@ from holdfast.ledger.backend import Keeper
 if TYPE_CHECKING:
     from holdfast.ledger.store import Store
 
-__all__ = ["ExclusiveLock", "LostRace", "busy", "held", "lock_in_use", "overtaken", "retried"]
-
 _T = TypeVar("_T")
 _SHORTEST, _LONGEST = 0.02, 2.0  # seconds between two attempts
 

@@ -39,16 +39,6 @@ from holdfast.mechanisms.terms import Terms
 from holdfast.question.columns import Schema
 from holdfast.statistics.entry import Table
 
-__all__ = [
-    "REOPEN",
-    "Opening",
-    "Rows",
-    "has_shape",
-    "is_protected",
-    "protected_rows",
-]
-
-
 REOPEN = "reopen/1"
 # What the ledger's own questions are planned by.
 _PLANNED = ("at", "tolerance", "questions", "surprises", "candidates", "reveal_share", "mechanism")

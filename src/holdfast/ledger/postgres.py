@@ -39,20 +39,6 @@ from holdfast.ledger.side_files import (
 if TYPE_CHECKING:
     import psycopg
 
-__all__ = [
-    "APPEND",
-    "VERSIONS",
-    "DatabaseHome",
-    "PostgresKeeper",
-    "PostgresRecords",
-    "append_values",
-    "lock_key",
-    "lock_wait",
-    "made_ready",
-    "require_readable",
-]
-
-
 # The rows of one ledger in a PostgreSQL database.
 #
 # **One writer at a time.** A session advisory lock of the ledger's own connection is held over

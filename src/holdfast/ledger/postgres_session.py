@@ -15,8 +15,6 @@ from holdfast.ledger.chain import RESTORE
 if TYPE_CHECKING:
     import psycopg
 
-__all__ = ["LedgerSession", "in_our_words", "require_durable"]
-
 _T = TypeVar("_T")
 
 _SETTINGS = """

@@ -19,16 +19,6 @@ from holdfast.ledger.backend import LedgerHome
 from holdfast.ledger.chain import RESTORE, keyed
 from holdfast.ledger.side_files import read_here, unavailable
 
-__all__ = [
-    "SECRET_BYTES",
-    "SECRET_VARIABLE",
-    "decrypted",
-    "encrypted",
-    "keyed_print",
-    "known_secret",
-    "secret_itself",
-]
-
 SECRET_BYTES = 32
 SECRET_VARIABLE = "HOLDFAST_SECRET"  # of the environment: the secret's file, or the secret itself
 

@@ -11,21 +11,6 @@ from pathlib import Path
 
 from holdfast.errors import LedgerUnavailable
 
-__all__ = [
-    "FORMAT",
-    "OwnFolder",
-    "linked",
-    "newer_tables",
-    "open_here",
-    "read_here",
-    "replace_whole",
-    "require_format",
-    "sync_folder",
-    "unavailable",
-    "was_moved",
-    "write_new",
-]
-
 
 def open_here(path: Path, flags: int, mode: int = 0o600) -> int:
     """A file of a ledger itself, opened; refused if another one is linked to from its place."""

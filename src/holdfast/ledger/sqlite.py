@@ -40,20 +40,6 @@ from holdfast.ledger.side_files import (
     write_new,
 )
 
-__all__ = [
-    "UPGRADES",
-    "FileHome",
-    "FileVersion",
-    "SqliteKeeper",
-    "SqliteRecords",
-    "file_lock",
-    "hold_file_lock",
-    "make_tables",
-    "plainly",
-    "upgrade_tables",
-]
-
-
 # The tables of a ledger in a SQLite file, and how those of earlier versions become these.
 
 
@@ -523,13 +509,20 @@ _OUTSIDE = {
 }
 
 
-@contextmanager
-def plainly(ledger: object) -> Iterator[None]:
+class plainly:  # noqa: N801 - it stands after `with`, ten times in an answer
     """Translation of SQLite's errors; one that quotes damaged text is itself not readable."""
-    try:
-        yield
-    except (sqlite3.Error, UnicodeDecodeError) as error:
-        raise _in_our_words(ledger, error) from error
+
+    __slots__ = ("_ledger",)
+
+    def __init__(self, ledger: object) -> None:
+        self._ledger = ledger
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _kind: object, error: BaseException | None, _traceback: object) -> None:
+        if isinstance(error, (sqlite3.Error, UnicodeDecodeError)):
+            raise _in_our_words(self._ledger, error) from error
 
 
 def _in_our_words(ledger: object, error: Exception) -> HoldfastError:

@@ -39,16 +39,6 @@ from holdfast.ledger.witness import (
     require_seen,
 )
 
-__all__ = [
-    "GIT",
-    "Reader",
-    "Store",
-    "home_of",
-    "is_address",
-    "is_git_address",
-    "look",
-]
-
 _T = TypeVar("_T")
 
 
@@ -295,9 +285,12 @@ class Store:
         """The entries that follow entry `after` (whose hash is `head`): in order and sealed."""
         self.require_usable()
         rows = self._reader.news(after, head)
-        outside = self._reader.outside
+        holder = self.holder
+        if holder is None or holder.thread != threading.get_ident():
+            return rows
         # Only who holds the lock: nobody else goes on meanwhile.
-        if outside is not None and self.holder and self.holder.thread == threading.get_ident():
+        outside = self._reader.outside
+        if outside is not None:
             newest = (rows[-1][0], rows[-1][2]) if rows else (after, head)
             if outside.seen() != newest:
                 outside.note(*newest)

@@ -48,26 +48,6 @@ from holdfast.theory.base.implied import (
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.safeside import float_below
 
-__all__ = [
-    "ShareAbove",
-    "SharesAbove",
-    "ValueAbout",
-    "columns_about",
-    "condition_of_share",
-    "condition_subject",
-    "further_condition",
-    "group_subject",
-    "is_defined",
-    "is_everything",
-    "junction_of",
-    "mean_of",
-    "mean_within",
-    "partitions_of",
-    "statistic_of",
-    "subjects_of",
-    "value_about",
-]
-
 
 def statistic_of(question: Bound) -> Bound:
     """The statistic without its rules."""

@@ -64,20 +64,6 @@ from holdfast.statistics.entry import Table
 from holdfast.statistics.mean import known_variance
 from holdfast.theory.leakage.nats import LeakageAccount
 
-__all__ = [
-    "CHECKPOINT",
-    "Looks",
-    "Narrowest",
-    "Past",
-    "Transcript",
-    "checkpoint_of",
-    "informed",
-    "is_keyless",
-    "look_at",
-    "told_line",
-]
-
-
 # The looks at the data by their questions, wherever a transcript finds them.
 
 

@@ -26,8 +26,6 @@ from holdfast.wording import adjusted_text, folded, missing_rows, percent, plura
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["LINE_COLUMNS", "Explanation", "LedgerView", "explanation", "view_of"]
-
 # What is told of a line, and how frames keep it.
 LINE_COLUMNS = {
     "number": "Int64",

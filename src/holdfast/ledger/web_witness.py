@@ -25,8 +25,6 @@ from holdfast.ledger.witness import (
     undamaged,
 )
 
-__all__ = ["WebWitness"]
-
 _HASH = re.compile("[0-9a-f]{64}")
 _PATIENCE = 30.0  # seconds for one request
 _MOST = 4096  # bytes of an answer

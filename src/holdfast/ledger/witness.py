@@ -32,22 +32,6 @@ from holdfast.ledger.side_files import open_here, read_here, replace_whole
 if TYPE_CHECKING:
     from holdfast.ledger.git import Repository
 
-__all__ = [
-    "TOKEN",
-    "TRIES",
-    "WITNESS",
-    "Newest",
-    "NoteDamaged",
-    "OutsideWitness",
-    "Witness",
-    "goes_back",
-    "has_outside_witness",
-    "out_of_reach",
-    "outside_witness",
-    "require_seen",
-    "undamaged",
-]
-
 WITNESS = "HOLDFAST_WITNESS"  # a folder outside the ledger's, git:REMOTE/BRANCH, or https://...
 TOKEN = "HOLDFAST_WITNESS_TOKEN"  # what a service asks for, if it does
 

@@ -15,16 +15,17 @@ and the audit come to the same levels.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from holdfast.data.sample import Sample
 from holdfast.data.sampling import Clustered
 from holdfast.data.values import unit_sums
 from holdfast.errors import BudgetExhausted, InvalidArgument
-from holdfast.mechanisms.leakage import asks_left, declared_left, log_share_of
+from holdfast.mechanisms.leakage import asks_left, declared_left, left_on, log_share_of
 from holdfast.mechanisms.mechanism import Claim, Offer, Release, Status, Symbol, Wish, charged
 from holdfast.mechanisms.noise import Noise, shared_key
 from holdfast.mechanisms.terms import Account, PartStages, Terms, profile_of, recorded_profile
@@ -59,23 +60,6 @@ from holdfast.theory.leakage.release import discrete_uniform_overhead
 
 if TYPE_CHECKING:
     from holdfast.data.histogram import Histogram
-
-__all__ = [
-    "CHECKS",
-    "GATES",
-    "Claims",
-    "Showing",
-    "by_sign_test",
-    "claim_level",
-    "claimable",
-    "claimed_by_rule",
-    "is_by_rule",
-    "is_paired",
-    "more_than",
-    "reach_of_test",
-    "showings",
-]
-
 
 # Whether rows show a claim: what is read of them, and the test that a claim's level is for.
 #
@@ -423,23 +407,21 @@ class Claims:
             worst_nats = round_up(worst_nats + worst, 1)
         return offers
 
-    def levels(self, terms: Terms, account: Account) -> tuple[float, float]:
-        """The level of the next claim, and of the one after it if it comes out unexpectedly."""
+    def levels(self, terms: Terms, account: Account) -> Iterator[float]:
+        """The levels of the next claims, if each before them comes out unexpectedly; 0 without end
+        where nothing is left."""
         remaining = log_left(terms.log_beta, account.leakage.log_beta_spent)
         if remaining == -math.inf:  # asks have spent all of the failure probability
-            return 0.0, 0.0
+            yield from repeat(0.0)
         declared = self.declared(terms)
         standing = _Standing(remaining, account.nats, *self._counts(account), declared)
-        levels = [0.0, 0.0]
-        for place in range(2):
+        while True:
             try:
                 prior = self.prior(declared, standing.made, standing.unexpected)
             except BudgetExhausted:
-                break
-            log_p = claim_level(standing.log_left, self._weight(prior), standing.nats)
-            levels[place] = math.exp(log_p)
+                yield from repeat(0.0)
+            yield math.exp(claim_level(standing.log_left, self._weight(prior), standing.nats))
             standing = standing.after(surprise_log_charge(prior, 0.0), expected=False)
-        return levels[0], levels[1]
 
     def _counts(self, account: Account) -> tuple[int, int]:
         claimed, unexpected = self.tally
@@ -530,20 +512,26 @@ class Claims:
         They are about questions of this concentration. With `most`, the nats that they and their
         answers may leak in all.
         """
-        nats, (claimed, unexpected), count = account.nats, self._counts(account), 0
+        claimed, unexpected = self._counts(account)
         remaining = min(declared_left(terms, account), _MOST_SURPRISES)
         declared, half_width = self.declared(terms), terms.half_width
-        while count < remaining:
-            prior = self.prior(declared, claimed + count, unexpected + count)
-            refuted = nats + surprise_log_charge(prior, 0.0)
-            log_p = log_share_of(terms, account, count + 1) - refuted
-            radius = round_up(profile.radius(log_p) + GRID_ERROR)
-            if radius >= half_width or refuted - account.nats > most:
-                break
-            release = ask_log_cost(radius, half_width) + _OVERHEAD
-            nats = refuted + release
-            count += 1
-        return count
+
+        def left(leaked: float, claimed: int) -> int:
+            nats, count = leaked, 0
+            while count < remaining:
+                prior = self.prior(declared, claimed + count, unexpected + count)
+                refuted = nats + surprise_log_charge(prior, 0.0)
+                log_p = log_share_of(terms, account, count + 1) - refuted
+                radius = round_up(profile.radius(log_p) + GRID_ERROR)
+                if radius >= half_width or refuted - leaked > most:
+                    break
+                nats = refuted + (ask_log_cost(radius, half_width) + _OVERHEAD)
+                count += 1
+            return count
+
+        shares = terms.log_beta, terms.questions, account.asked, account.log_kept
+        of = (self.name, declared and tuple(declared), unexpected, profile, half_width, most)
+        return left_on(left, account.nats, claimed, (*of, *shares))
 
 
 _RULE = "rule"  # where an offer names the rule that tests its claim

@@ -16,7 +16,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast.data.sample import Sample
 from holdfast.errors import BudgetExhausted, Refused, Shortfall, ToleranceTooTight
@@ -551,29 +551,48 @@ def asks_left(terms: Terms, account: Account, stages: PartStages = (), law: Law 
     def log_share(count: int) -> float:
         return log_share_of(terms, account, count * parts)
 
-    def left(nats: float) -> int:
+    def left(nats: float, _claims: int) -> int:
         return _MOST[law](profiles, terms.half_width, log_share, nats, remaining)
 
     shares = terms.log_beta, terms.questions, account.asked, account.log_kept
-    return _left_on(account.nats, left, (law, profiles, terms.half_width, *shares))
+    return left_on(left, account.nats, 0, (law, profiles, terms.half_width, *shares))
 
 
-# Stretches of leakage that leave as many questions: their ends and the number, by what else it
-# depends on.
-_STRETCHES: dict[Hashable, tuple[float, float, int]] = {}
+class _Stretch(NamedTuple):
+    """A stretch of leakage and claims that leaves as many of something, by its two ends."""
+
+    nats: tuple[float, float]
+    claims: tuple[int, int]
+    number: int
+
+    def has(self, nats: float, claims: int) -> bool:
+        """Whether a ledger is on it."""
+        least, most = self.claims
+        return self.nats[0] <= nats <= self.nats[1] and least <= claims <= most
+
+
+_STRETCHES: dict[Hashable, _Stretch] = {}  # by what else their numbers depend on
 _MOST_STRETCHES = 64
 
 
-def _left_on(nats: float, count: Callable[[float], int], of: Hashable) -> int:
-    """`count(nats)`, which never rises with the nats: one number at both ends holds in between.
+def left_on(count: Callable[[float, int], int], nats: float, claims: int, of: Hashable) -> int:
+    """`count(nats, claims)`, which never rises with either: one number at both ends of a stretch
+    holds in between.
 
     A confirmed check leaks so little that hundreds leave as many questions. How far that goes is
     looked for twice as far ahead as the last stretch went.
     """
-    first, last, number = _STRETCHES.get(of, (nats, -math.inf, 0))
-    if not first <= nats <= last:
-        number, ahead = count(nats), nats + 2.0 * max(0.0, nats - first)
-        if len(_STRETCHES) >= _MOST_STRETCHES:
-            _STRETCHES.clear()
-        _STRETCHES[of] = nats, ahead if count(ahead) == number else nats, number
+    before = _STRETCHES.get(of)
+    if before is not None and before.has(nats, claims):
+        return before.number
+    number, last = count(nats, claims), (nats, claims)
+    if before is not None:
+        ahead = (
+            nats + 2.0 * max(0.0, nats - before.nats[0]),
+            claims + 2 * max(0, claims - before.claims[0]),
+        )
+        last = ahead if count(*ahead) == number else last
+    if len(_STRETCHES) >= _MOST_STRETCHES:
+        _STRETCHES.clear()
+    _STRETCHES[of] = _Stretch((nats, last[0]), (claims, last[1]), number)
     return number

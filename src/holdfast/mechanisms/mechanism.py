@@ -22,12 +22,8 @@ from holdfast.statistics.statistic import Statistic, is_unbounded
 from holdfast.theory.base.concentration import Concentration
 from holdfast.theory.base.intervals import Interval
 from holdfast.theory.base.safeside import float_above, float_below
-from holdfast.theory.leakage.forecasts import (
-    DevResult,
-    Forecast,
-    likely_half_width,
-    rows_of_reach,
-)
+from holdfast.theory.leakage.claim_levels import likely_half_width, rows_of_reach
+from holdfast.theory.leakage.forecasts import DevResult, Forecast
 
 # "no promise" is the status of what baselines show; its interval is the whole range.
 Status = Literal[

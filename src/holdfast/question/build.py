@@ -383,11 +383,11 @@ def _plain_value(value: str, operands: Sequence[Expression]) -> str:
 
 
 def _comparable(left: Expression, right: Expression, op: Op) -> tuple[Expression, ...]:
-    if {left.kind, right.kind} <= {ValueKind.BOOLEAN, ValueKind.NUMBER} and op not in (
-        Op.EQUAL,
-        Op.UNEQUAL,
-    ):
-        return as_number(left, f"'{op}'"), as_number(right, f"'{op}'")
+    if op not in (Op.EQUAL, Op.UNEQUAL):
+        if left.kind is right.kind is ValueKind.NUMBER:
+            return left, right
+        if {left.kind, right.kind} <= {ValueKind.BOOLEAN, ValueKind.NUMBER}:
+            return as_number(left, f"'{op}'"), as_number(right, f"'{op}'")
     return _one_kind((left, right), f"'{op}'")
 
 

@@ -519,8 +519,11 @@ def reads_alike(text: str, second: str) -> bool:
     if text == second:
         return True
     first, other = text_shape(text), text_shape(second)
-    if first is not None and other is not None and first.text == other.text:
-        return [*map(float, first.numbers)] == [*map(float, other.numbers)]
+    if first is not None and other is not None:
+        if [*map(float, first.numbers)] != [*map(float, other.numbers)]:
+            return False
+        if first.text == other.text:
+            return True
     return _meaning(text) == _meaning(second)
 
 

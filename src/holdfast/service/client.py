@@ -21,7 +21,7 @@ from holdfast.errors import InvalidArgument
 from holdfast.holdout.answer import Answer
 from holdfast.holdout.budget import Budget, QuestionKind
 from holdfast.holdout.groups import Distribution, Groups
-from holdfast.holdout.options import AskSent, BatchSent, CheckSent, CostSent, GateSent, takes
+from holdfast.holdout.options import AskSent, BatchSent, CheckSent, CostSent, GateSent
 from holdfast.holdout.price import Cost
 from holdfast.ledger.attachments import AttachedColumn
 from holdfast.ledger.entries import Recorded, Request
@@ -305,7 +305,7 @@ class ServedHoldout:
             pl.DataFrame(columns, strict=False).write_parquet(path)
             return self.attach(name, path, key="key", value="value", bounds=bounds, missing=missing)
 
-    @takes(CostSent)
+    @require.takes(CostSent)
     def cost(
         self,
         question: Question | TableCall,
@@ -325,7 +325,7 @@ class ServedHoldout:
     def ask(self, question: Question, *, by: By, **options: Unpack[AskSent]) -> Groups: ...
     @overload
     def ask(self, question: TableCall, **options: Unpack[AskSent]) -> Groups: ...
-    @takes(AskSent)
+    @require.takes(AskSent)
     def ask(
         self, question: Question | TableCall, *, by: By | None = None, **options: Unpack[AskSent]
     ) -> Answer | Groups | Distribution:
@@ -337,7 +337,7 @@ class ServedHoldout:
         body = self._body(question, options, by)
         return self._put("ask", body, options.get("request_key"))
 
-    @takes(BatchSent)
+    @require.takes(BatchSent)
     def ask_many(self, questions: Iterable[Question], **options: Unpack[BatchSent]) -> list[Answer]:
         """Questions chosen together: one scan, one shared leakage, cheaper than one by one."""
         return self._put_many(questions, options)
@@ -364,7 +364,7 @@ class ServedHoldout:
     def check(
         self, question: TableCall, guess: float | None = None, **options: Unpack[CheckSent]
     ) -> Groups: ...
-    @takes(CheckSent)
+    @require.takes(CheckSent)
     def check(
         self,
         question: Question | TableCall,
@@ -377,7 +377,7 @@ class ServedHoldout:
         body = self._body(question, options, by, guess=guess)
         return self._put("check", body, options.get("request_key"))
 
-    @takes(GateSent)
+    @require.takes(GateSent)
     def gate(self, question: Question, **options: Unpack[GateSent]) -> Answer:
         """Is it shown to be more than `at_least`, or less than `at_most`? A "no" leaves it open."""
         answer = self._put("gate", self._body(question, options), options.get("request_key"))
@@ -385,7 +385,7 @@ class ServedHoldout:
             raise TypeError("a gate has one answer")
         return answer
 
-    @takes(BatchSent)
+    @require.takes(BatchSent)
     def check_many(
         self, questions: Iterable[Question], guesses: Sequence[float], **options: Unpack[BatchSent]
     ) -> list[Answer]:

@@ -95,9 +95,6 @@ from holdfast.service.wire import (
 )
 from holdfast.statistics.bind import question_of
 
-__all__ = ["SubmissionBody", "UploadedFile", "board_rest", "custody", "rest", "standings_told"]
-
-
 _PROBLEMS = problems(400, 401, 403, 404, 422, 429, 503)
 rest = APIRouter(prefix="/api/v1", responses=_PROBLEMS, route_class=PlainRoute)
 _ASKS = problems(409, 410, 413)

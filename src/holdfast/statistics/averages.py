@@ -323,6 +323,11 @@ def _bind_difference(call: Call, table: Table) -> _AnyDifference:
         sides = [_within(side, within, table) for side in (first, second) if side.name == "avg"]
         if len(sides) < 2:
             raise InvalidQuestion("The difference of two groups is that of two means.")
+        if any(len(side.arguments) > 1 for side in sides):
+            raise InvalidQuestion(
+                "Each mean of a difference takes 1 argument; write it like "
+                "difference(avg(delay) where arm = 'A', avg(delay) where arm = 'B')."
+            )
         one, other = (_bind_average(side, table) for side in sides)
         if isinstance(one, _OpenMean) or isinstance(other, _OpenMean):
             return _open_difference(one, other, table)

@@ -17,7 +17,7 @@ from holdfast.data.sample import Sample
 from holdfast.data.sampling import Sampling
 from holdfast.errors import InvalidQuestion, NotDescribed
 from holdfast.question.row import RowValue
-from holdfast.statistics.derived import Paired
+from holdfast.statistics.derived import Paired, all_parts, is_derived
 from holdfast.statistics.entry import Bound, Part
 from holdfast.statistics.rule import Evidence, Ground, Look, Told, evidence_of
 from holdfast.statistics.statistic import Measured, is_single, is_unbounded
@@ -26,8 +26,6 @@ from holdfast.theory.base.concentration import Concentration
 if TYPE_CHECKING:
     from holdfast.statistics.bind import Question
     from holdfast.statistics.description import Bits
-
-__all__ = ["ClaimedQuestion", "OneLevel", "claimed_question"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,15 +87,17 @@ class ClaimedQuestion:
         raise TypeError(f"{self.text} is tested by its rule")
 
     @property
-    def is_asked(self) -> bool:
-        """Whether a ledger can ask it, where it is refuted and no text describes it."""
-        if not is_single(self.question):
-            return True  # by its parts
+    def asked_by(self) -> Bound | None:
+        """What a ledger asks in its place; None where no theorem covers its parts in such rows."""
+        question, ground = self.question, self.ground
+        parts = all_parts(question) if is_derived(question) else [question]
         try:
-            self.question.concentration(self.ground.rows, self.ground.sampling)
+            for part in parts:
+                if is_single(part):
+                    part.concentration(ground.rows, ground.sampling)
         except InvalidQuestion:
-            return False
-        return True
+            return None
+        return question
 
     @property
     def reads(self) -> Look:

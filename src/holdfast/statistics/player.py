@@ -134,15 +134,12 @@ def _asked_instead(
     once: bool,
     described: Callable[[], Bound | None],
 ) -> Play:
-    """The play of a claim of a whole question, which is asked, as it ever is, if it is refuted.
-
-    Of what only its description answers, and that is not to be had, nothing more is said.
-    """
+    """The play of a claim of a whole question, which is asked, as it ever is, if it is refuted."""
     (estimate,) = yield next(play)
     if not estimate.refuted:
         return Joined(estimate.value, estimate.interval)
-    whole = described() or question.question
-    if whole is question.question and not question.is_asked:
+    whole = described() or question.asked_by
+    if whole is None:
         return Joined(None, Interval(question.low, question.high))
     if not is_single(whole):
         return (yield from _guessed(whole, None, tolerance, once, None))

@@ -23,22 +23,6 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection, DuckDBPyRelation
     from numpy.typing import NDArray
 
-__all__ = [
-    "DUCKDB",
-    "LOCKED",
-    "UNLOCKED",
-    "DuckDBSample",
-    "JoinedTable",
-    "Stream",
-    "copied",
-    "duckdb_library",
-    "lock",
-    "open_bucket",
-    "open_database",
-    "open_folder",
-    "open_table",
-]
-
 DUCKDB = Dialect(
     types={
         ValueKind.BOOLEAN: "BOOLEAN",

@@ -17,8 +17,6 @@ from typing import TypeAlias
 from holdfast.data.sample import EXACT_DIGITS
 from holdfast.question.expression import ColumnType, Constant, Op, ValueKind
 
-__all__ = ["Dialect", "SqlLanguage", "quoted_name", "quoted_text", "sql_column_type"]
-
 _DECIMAL = re.compile(r"(?:decimal|numeric)\((\d+),-?\d+\)")
 _Spelling: TypeAlias = Mapping[Op, Callable[[Op, list[str]], str]]
 

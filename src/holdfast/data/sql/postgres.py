@@ -46,15 +46,6 @@ if TYPE_CHECKING:
     import polars as pl
     import psycopg
 
-__all__ = [
-    "MOST_SENT",
-    "POSTGRES",
-    "JoinedRows",
-    "PostgresSample",
-    "kept_name",
-    "open_database_table",
-]
-
 
 def _float8(value: float) -> str:
     return f"'{value!r}'::float8"

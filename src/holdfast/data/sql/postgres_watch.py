@@ -34,8 +34,6 @@ from holdfast.question.expression import ColumnType
 if TYPE_CHECKING:
     import psycopg
 
-__all__ = ["TableSession", "column_type_of"]
-
 _SETTINGS = {
     # A statement after the lock sees what was committed before the lock was given.
     "default_transaction_isolation": "read committed",

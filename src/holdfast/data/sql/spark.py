@@ -35,19 +35,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = [
-    "SPARK",
-    "CountedGroups",
-    "JoinedFrame",
-    "SparkSample",
-    "always_computed",
-    "arrow_batches",
-    "binned",
-    "bins_of",
-    "summed_words",
-]
-
-
 _NO_ESCAPE = "%_'\\"  # characters that cannot be written as the escape of a pattern
 
 

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     import polars as pl
     from pyspark.sql import DataFrame
 
-__all__ = ["EPOCH", "MOST_IN_BIGINT", "Watch", "WatchedTable", "asking_spark", "parts_of_hashes"]
-
 EPOCH = "TIMESTAMP_NTZ '1970-01-01 00:00:00'"
 
 _TYPES = {

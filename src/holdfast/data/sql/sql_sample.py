@@ -37,8 +37,6 @@ from holdfast.question.writing import write_rows
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Selection", "SqlSample"]
-
 
 @dataclass(frozen=True, slots=True)
 class Selection:

@@ -36,6 +36,7 @@ from numpy.typing import ArrayLike
 
 from holdfast import require
 from holdfast.errors import InvalidArgument
+from holdfast.theory.base import special
 from holdfast.theory.base.bets import counted, unit_values
 from holdfast.theory.base.concentration import Concentration
 from holdfast.theory.base.dependence import PooledUnits
@@ -617,3 +618,53 @@ def _log_cumulative(shares: Sequence[float]) -> list[float]:
     if not each or abs(math.fsum(each) - 1.0) > 1e-9:
         raise InvalidArgument(f"the grades' shares sum to {math.fsum(each):g}; they must sum to 1.")
     return [min(0.0, math.log(total)) for total in accumulate(each)]
+
+
+# The half-width of a check for which none is named: no promise rests on it.
+
+
+# Standard errors that 39 of 40 guesses are within: as often as checks are expected to be confirmed.
+_LIKELY = 2.241402727604945
+_SKEWED = 0.75
+_MIXED = 2.5  # nats by which bets that know no variance are behind the best of them
+
+
+def likely_half_width(
+    n: int, variance: float, rows: int, log_p: float, *, by_bets: bool = False
+) -> float:
+    """The least half-width around a guess that is confirmed on n rows at level p 39 times in 40,
+    where the guess is as good as the mean of so many other `rows`.
+
+    The reach of the test, and 2.24 standard errors of the difference of two means. Values have
+    the range [0, 1].
+    """
+    n = require.positive_integer("n", n)
+    m = require.positive_integer("rows", rows)
+    v = require.between("variance", variance, 0.0, 0.25)
+    log_p = require.log_probability("log_p", log_p)
+    by_normal = max(0.0, -float(special.ndtri_exp(log_p)))
+    z = math.sqrt(2.0 * (_MIXED - log_p)) if by_bets else by_normal
+    # Of a rare or a frequent thing the ends of an interval lie further out on one side.
+    skewed = _SKEWED * math.sqrt(max(0.0, 1.0 - 4.0 * v)) * -log_p / n
+    t = z * math.sqrt(v / n) + skewed + _LIKELY * math.sqrt(v * (1.0 / n + 1.0 / m))
+    return min(0.5, t)
+
+
+def rows_of_reach(n: int, m: int, reach: float, log_p: float) -> tuple[int, float, int]:
+    """Rows, at most n, and the variance of a mean over them, that n rows are as good as, where an
+    interval at level p reaches so far on m others; and how many rows these are as good as.
+
+    The reach falls by the root of the number of rows. For a half-width that is likely: no promise
+    rests on it.
+    """
+    n, m = require.positive_integer("n", n), require.positive_integer("m", m)
+    reach = require.between("reach", reach, 0.0, 1.0)
+    z = max(_LEAST_DEVIATIONS, -float(special.ndtri_exp(require.log_probability("log_p", log_p))))
+    square = max(reach / z, _LEAST_ERROR) ** 2  # of the standard error, on the other rows
+    rows = max(1, min(n, math.floor(_MOST_VARIANCE * n / (square * m))))
+    variance = min(_MOST_VARIANCE, rows * square * m / n)
+    return rows, variance, max(1, math.floor(variance / square))
+
+
+_MOST_VARIANCE = 0.25  # of values in [0, 1]
+_LEAST_ERROR, _LEAST_DEVIATIONS = 2.0**-40, 0.1

@@ -17,8 +17,6 @@ from holdfast.statistics.bind import asked_again, bound_again
 from holdfast.statistics.claimed import ClaimedQuestion
 from holdfast.statistics.entry import Bound
 
-__all__ = ["claimed_again", "claimed_as_whole", "whole_of_looks"]
-
 
 def claimed_as_whole(
     transcript: Transcript, question: Bound, *, gated: bool
