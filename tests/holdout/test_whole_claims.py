@@ -131,6 +131,58 @@ def test_a_group_of_columns_that_arrive_later_is_gated_and_checked(tmp_path: Pat
     assert fine(tmp_path / "t.ledger")
 
 
+@pytest.mark.parametrize("described", ["off", "exact"])
+def test_what_only_its_text_answers_is_claimed_and_priced(tmp_path: Path, described: str) -> None:
+    """Pairs of rows of which some lack a number: of a claim that is refuted no more may be said."""
+    missing = HOLD.with_columns(pl.when(pl.col("g") != "c").then(pl.col("x")).alias("x"))
+    question = "kendall(late, x)"
+    facts = {**FACTS, "tolerance": 0.2}
+    with opened(tmp_path, missing, described=described, **facts) as holdout:
+        cost = holdout.cost(question, -0.9)
+        refuted = holdout.check(question, -0.9)
+        assert refuted.status == "not confirmed"
+        assert refuted.cost <= cost.most * (1 + 1e-12)
+        assert tuple(refuted.interval) == (-1, 1) or described == "exact"
+        assert holdout.check(question, -0.9).cost == 0.0
+        assert holdout.cost("kendall(x, y)", at_least=-0.9, gate=True).candidates is not None
+        assert holdout.gate(question, at_least=-0.9).status == "shown"
+        assert holdout.check(question, at_most=0.9).status == "confirmed"
+        assert "unfinished" not in {each.status for each in holdout.ledger}
+        assert holdout.cost(question, -0.9).repeated
+    assert fine(tmp_path / "t.ledger")
+
+
+def test_a_claim_from_a_table_is_the_same_whatever_was_spent_since(tmp_path: Path) -> None:
+    """Its guess is no value on a grid of the level that is left, nor is its half-width chosen anew.
+
+    Somebody else may have begun it since it was read how wide it is to be.
+    """
+    questions = ["avg(x) where g = 'b'", "std(x)", "difference(avg(x) where late, rest)"]
+    with opened(tmp_path, HOLD, described="off", key="id", **FACTS) as holdout:
+        first = [holdout.check(question, TRAIN) for question in questions]
+        for wrong in range(1, 6):
+            assert holdout.check("avg(late)", wrong / 100).status == "not confirmed"
+        for question, before in zip(questions, first, strict=True):
+            assert holdout.cost(question, TRAIN).repeated
+            again = holdout.check(question, TRAIN)
+            assert (again.cost, again.value, again.interval) == (0.0, before.value, before.interval)
+    assert fine(tmp_path / "t.ledger")
+
+
+def test_what_is_asked_after_a_wide_claim_of_training_rows_is_in_order(tmp_path: Path) -> None:
+    """Its parts are guessed by training rows, too, within less than was chosen for the whole."""
+    few, train = rows(3, 500), rows(4, 60)
+    facts = {**FACTS, "questions": 3, "tolerance": 0.15}
+    with opened(tmp_path, few, described="off", train=train, **facts) as holdout:
+        answer = holdout.check("avg(late) where g = 'c'", 0.02)
+        assert answer.status == "not confirmed"
+        whole, *parts = holdout.ledger.looks
+        assert whole.request.likely is not None
+        assert whole.request.likely.tolerance > 0.15
+        assert [each.claim is not None for each in parts][:1] == [True]
+    assert fine(tmp_path / "t.ledger")
+
+
 def test_what_cannot_be_asked_is_claimed_and_not_answered(tmp_path: Path) -> None:
     """Kendall's tau of rows of which some miss a number has a rule, and no concentration."""
     missing = HOLD.with_columns(x=pl.when(pl.col("id") % 10 > 0).then("x"))

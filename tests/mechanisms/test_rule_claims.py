@@ -264,3 +264,14 @@ def test_other_rows_say_what_they_are_and_how_far_it_reaches() -> None:
     low = float(stats.beta.ppf(5e-4, 25, 76))
     assert told.interval.low == pytest.approx(low, rel=1e-6)
     assert np.isfinite(told.interval.high)
+
+
+def test_other_rows_say_the_same_number_at_every_level() -> None:
+    """A claim that is made of it again is the same claim, whatever was spent since."""
+    frame = pl.DataFrame({"x": [0.1, 0.7, 0.9] * 40, "inside": [True, False] * 60})
+    table = Table(Schema(PolarsSample(frame).types).declare({"x": (0, 1)}))
+    for text in ("avg(x) where inside", "sum(x, 7)", "std(x)", "effect(x, inside)"):
+        question = claimed_of(text, table)
+        told = [question.told_by(PolarsSample(frame), log_p) for log_p in (-2.0, -3.7, -11.3)]
+        assert len({each.value for each in told}) == 1
+        assert len({each.interval for each in told}) == 3

@@ -276,7 +276,8 @@ def claimed_as_wholes(
     numbers = tuple(value for value, _ in results if value is not None)
     likely = () if width.is_named else tuple(each for _, each in results)
     claimed = [each for each in wholes if each is not None]
-    return list(claimed), replace(guess, numbers=numbers, rows=None, likely=likely)
+    as_told = replace(guess, numbers=numbers, rows=None, likely=likely)
+    return list(claimed), as_begun(desk, claimed, as_told)
 
 
 def _is_mean(question: Bound) -> bool:
@@ -284,10 +285,9 @@ def _is_mean(question: Bound) -> bool:
 
 
 def _as_whole(desk: Desk, question: Bound, guess: Guess) -> ClaimedQuestion | None:
-    if guess.side is not None:
-        by_text = one_sided_statistic(question) is not None or ruled(desk, question) is not None
-        if by_text:
-            return None
+    one_sided = guess.side is not None and one_sided_statistic(question) is None
+    if one_sided and ruled(desk, question) is not None:
+        return None
     return claimed_as_whole(desk.transcript, question, gated=guess.gated)
 
 
@@ -355,7 +355,9 @@ def as_begun(desk: Desk, questions: Sequence[Bound], guess: Guess) -> Guess:
     """The guess with the half-widths of the same checks that others began since it was read."""
     likely = list(guess.likely)
     for place, chosen in enumerate(likely):
-        statistic = None if chosen is None else claimed_mean(desk, questions[place])
+        question = questions[place]
+        whole = question if isinstance(question, ClaimedQuestion) else None
+        statistic = None if chosen is None else whole or claimed_mean(desk, question)
         if statistic is not None:
             looks = desk.transcript.looks_at(statistic.text)
             likely[place] = width_begun(looks, guess.of(place)) or chosen

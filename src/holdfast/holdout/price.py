@@ -5,10 +5,11 @@ from __future__ import annotations
 import html
 import math
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from holdfast.errors import BudgetExhausted, Refused, Shortfall
+from holdfast.errors import BudgetExhausted, InvalidQuestion, Refused, Shortfall
 from holdfast.holdout.batch import by_mechanism, event_of, has_description, is_described
 from holdfast.holdout.budget import Budget, question_kind, stages_to_ask
 from holdfast.holdout.desk import Desk
@@ -17,11 +18,9 @@ from holdfast.holdout.request import ClaimGrounds, Guess, claim_grounds
 from holdfast.mechanisms.mechanism import Mechanism, Offer, Release, Status, Wish, charged, in_unit
 from holdfast.mechanisms.terms import Account
 from holdfast.statistics.bind import short_name
-from holdfast.statistics.claimed import ClaimedQuestion
 from holdfast.statistics.derived import Estimate, Subquestion
 from holdfast.statistics.description import sure_half_width
 from holdfast.statistics.entry import Bound
-from holdfast.statistics.kappa_losses import LossByKappa
 from holdfast.statistics.labelled import Labelled
 from holdfast.statistics.player import Due, played
 from holdfast.statistics.quantile import Quantile
@@ -442,19 +441,15 @@ def _left_for(
 ) -> Budget:
     """What is left for more like these questions."""
     terms, once = desk.transcript.terms, desk.once
-    undescribed = [each for each in questions if not (has_description(each) or _only_claimed(each))]
+    undescribed = [each for each in questions if not has_description(each)]
     stages = [stage for each in undescribed for stage in stages_to_ask(each, once=once)]
     parts = [part for stage in stages for part in stage]
     answered = {part.text for part in parts if desk.stored(_ask_wish(desk, part, tolerance))}
-    return desk.budget().for_more_of(
-        [question_kind(each, terms, answered, once=once, vector=vector) for each in undescribed]
-    )
-
-
-def _only_claimed(question: Bound) -> bool:
-    """Whether a ledger can claim it, or its text answer it, and no noise."""
-    no_parts = isinstance(question, ClaimedQuestion) and question.asked_by is None
-    return no_parts or isinstance(question, LossByKappa)
+    kinds = []
+    for each in undescribed:
+        with suppress(InvalidQuestion):  # only its text answers it
+            kinds.append(question_kind(each, terms, answered, once=once, vector=vector))
+    return desk.budget().for_more_of(kinds)
 
 
 def _ask_wish(desk: Desk, part: Statistic, tolerance: float | None) -> Wish:

@@ -35,7 +35,7 @@ from holdfast.ledger.dictionaries import offered_again
 from holdfast.ledger.entries import Asked, Pending, Recorded, Request, reading_entry
 from holdfast.ledger.implied import Implications, NamedLooks, intersected
 from holdfast.ledger.opening import REOPEN, Opening, has_shape
-from holdfast.ledger.rule_claims import claimed_again, whole_of_looks
+from holdfast.ledger.rule_claims import claimed_again, claimed_as_whole, whole_of_looks
 from holdfast.ledger.secret import keyed_print
 from holdfast.ledger.store import Reader, look
 from holdfast.ledger.subjects import subjects_of
@@ -363,7 +363,7 @@ def _batch_fault(
             fault = _question_fault(transcript, reserved, statistic) or _order_fault(
                 transcript, reserved
             )
-            fault = fault or _width_fault(transcript.terms, reserved)
+            fault = fault or _width_fault(transcript, reserved)
             fault = fault or _line_fault(reserved)
             if reserved.intersected and implications.of(statistic, transcript) is None:
                 fault = fault or "nothing was known that it could be intersected with"
@@ -404,12 +404,14 @@ def _order_fault(transcript: Transcript, reserved: Asked) -> str | None:
     return "it does not follow a claim that was not confirmed"
 
 
-def _width_fault(terms: Terms, reserved: Asked) -> str | None:
+def _width_fault(transcript: Transcript, reserved: Asked) -> str | None:
     """Whether the half-width of a check is what the public numbers come to that it names."""
-    request, offer = reserved.request, reserved.offer
+    terms, request, offer = transcript.terms, reserved.request, reserved.offer
     if request.likely is None or offer.claim is None or offer.guess is None:
         return None
-    most = WHOLE_RANGE if is_by_rule(offer.profile) else terms.half_width
+    wider = request.likely.tolerance > terms.half_width
+    by_rule = is_by_rule(offer.profile) or (wider and _is_instead_of_whole(transcript, reserved))
+    most = WHOLE_RANGE if by_rule else terms.half_width
     t = request.likely.again(most).tolerance
     # A guess from other rows is a way to ask: its claim alone has the half-width.
     by_rows = alike(list(offer.claim), [offer.guess - t, offer.guess + t])
@@ -418,6 +420,14 @@ def _width_fault(terms: Terms, reserved: Asked) -> str | None:
     if fits and alike(request.likely.tolerance, t) and is_check and request.likely.n <= terms.rows:
         return None
     return "its half-width is not the one that its guess makes likely"
+
+
+def _is_instead_of_whole(transcript: Transcript, reserved: Asked) -> bool:
+    """Whether a look is at a part of what was claimed as a whole, and not confirmed."""
+    if not reserved.is_part:
+        return False
+    question = asked_again(reserved.request.question, transcript.table)
+    return claimed_as_whole(transcript, question, gated=False) is not None
 
 
 def _question_fault(transcript: Transcript, reserved: Asked, statistic: Statistic) -> str | None:

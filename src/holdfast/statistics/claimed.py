@@ -115,10 +115,14 @@ class ClaimedQuestion:
         return answer.turned() if self.turned else answer
 
     def told_by(self, others: Sample, log_p: float) -> Told:
-        """What other rows say of it, which are not the protected ones."""
+        """What other rows say of it, which are not the protected ones.
+
+        Their value is the same at every level, on whose radius the grid of a rule may depend.
+        """
         alone = replace(self, ground=replace(self.ground, rows=others.n))
         (evidence,) = evidence_of([alone.reads], others, _PUBLIC_KEY)
-        return alone.told(log_p, evidence)
+        value = alone.told(_ANY_LEVEL, evidence).value
+        return replace(alone.told(log_p, evidence), value=value)
 
 
 _ANY_LEVEL = -1.0

@@ -195,8 +195,8 @@ def _one_sided(
     statistic = one_sided_statistic(question)
     if statistic is None:
         raise InvalidArgument(
-            "one side can be claimed of a mean, of what has a rule of its own, and of what its text "
-            "describes; check this with guess=."
+            "one side can be claimed of a mean, of what has a rule of its own, and of what its "
+            "text describes; check this with guess=."
         )
     name = side.replace(" ", "_")
     place = fraction(bound, statistic, name)
