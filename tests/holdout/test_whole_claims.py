@@ -24,6 +24,7 @@ from holdfast.mechanisms.mechanism import Offer
 from holdfast.mechanisms.terms import Terms
 from tests.holdout.tables import Crash, crash, opened, watch
 from tests.seam import put_sample, transcript_of
+from tests.statistics import zoo
 
 ROWS = 6_000
 SHARES = {"a": 0.2, "b": 0.5, "c": 0.7}
@@ -192,6 +193,28 @@ def test_what_cannot_be_asked_is_claimed_and_not_answered(tmp_path: Path) -> Non
         assert (refuted.status, refuted.value) == ("not confirmed", None)
         assert refuted.cost == pytest.approx(cost.most)
         assert holdout.check("kendall(x, y)", 0.0, tolerance=0.1).status == "confirmed"
+    assert fine(tmp_path / "t.ledger")
+
+
+def test_one_side_that_is_tested_confirms_the_claim_though_ends_are_rounded(
+    tmp_path: Path,
+) -> None:
+    """The other side follows from the claim before; as numbers of the question's own unit the end
+    of the interval is a few roundings beyond that of the claim."""
+    question = "difference(avg(z) where arm = 'A', rest)"
+    facts: dict[str, Any] = {
+        "schema": zoo.BOUNDS,
+        "confidence_level": 0.9,
+        "questions": 200,
+        "train": zoo.table(600, seed=1005),
+    }
+    with opened(tmp_path, zoo.table(3_000, seed=6), **facts) as holdout:
+        assert holdout.check(question, 1.0).status == "confirmed"
+        told = holdout.check(question, zoo.table(600, seed=1005))
+        assert [look.claim is not None and look.claim[0] for look in holdout.ledger.looks][1] == 0.0
+        assert told.status == "confirmed"
+        again = holdout.check(question, zoo.table(600, seed=1005))
+        assert (again.status, again.cost) == ("repeated", 0.0)
     assert fine(tmp_path / "t.ledger")
 
 

@@ -7,6 +7,7 @@ audit comes to the same from the looks alone.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -15,7 +16,13 @@ from typing import Any
 from holdfast.errors import Refused
 from holdfast.ledger.entries import Recorded, Request
 from holdfast.mechanisms.described import release_of
-from holdfast.mechanisms.mechanism import interval_told, lies_in, open_ended, value_told
+from holdfast.mechanisms.mechanism import (
+    ROUNDED_ENDS,
+    interval_told,
+    lies_in,
+    open_ended,
+    value_told,
+)
 from holdfast.mechanisms.terms import Terms
 from holdfast.statistics.derived import Difference, Estimate, Joined, Subquestion
 from holdfast.statistics.description import DescribedQuestion, share_symbols
@@ -151,7 +158,7 @@ def _is_implied(
     if request.side is not None and all(part.guess is None for part in followed.parts):
         return _is_beyond(request, interval)
     t = terms.half_width if request.tolerance is None else request.tolerance
-    about = verdict_implied(interval, _about(request, request.guess, question, terms)) is True
+    about = _is_within(interval, _about(request, request.guess, question, terms), question)
     claims = [
         lies_in(
             look.part_of_range,
@@ -162,6 +169,13 @@ def _is_implied(
         if part.guess is not None
     ]
     return (about and request.side is None) or (bool(claims) and all(claims))
+
+
+def _is_within(interval: Interval, claimed: Interval, question: Bound) -> bool:
+    """Whether it is what was claimed, or a part of it, but for the rounding of its ends."""
+    largest = max(abs(question.low), abs(question.high))
+    rounded = ROUNDED_ENDS * (question.high - question.low) + 4 * math.ulp(largest)
+    return claimed.low - rounded <= interval.low and interval.high <= claimed.high + rounded
 
 
 def claim_verdict(
