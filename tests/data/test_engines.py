@@ -93,7 +93,7 @@ def test_many_comparisons_of_one_value_count_as_each_by_itself(
     values = [evaluate(value, row) for row in table]
     numbers_compared = [float(each) for each in values if each is not None and math.isfinite(each)]
     orders = (Op.BELOW, Op.AT_MOST, Op.ABOVE, Op.AT_LEAST)
-    pairs = zip(cycle((*numbers_compared, *others)), cycle((*orders, Op.EQUAL)), range(200))
+    pairs = zip(cycle((*numbers_compared, *others)), cycle((*orders, Op.EQUAL)), range(90))
     rows, expected = [], []
     for number, op, _ in pairs:
         condition = build.comparison(op, value, build.constant(number))
@@ -101,6 +101,7 @@ def test_many_comparisons_of_one_value_count_as_each_by_itself(
             rows.append(condition_row(condition))
             holds = [evaluate(condition, row) is True for row in table]
             expected.append(sum(holds) * GRID)
+    assume(rows)  # a constant is compared with nothing
     for sample in engines(table, [], [], folder, connection):
         assert sample.sums(rows) == expected
 

@@ -93,7 +93,7 @@ def setting() -> Iterator[Callable[[str, str], None]]:
 # Values ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("ansi", ["true", "false"])
+@pytest.mark.parametrize("ansi", [pytest.param("true", marks=pytest.mark.campaign), "false"])
 def test_values_sums_and_moments_are_those_of_the_interpreter_to_the_last_bit(
     setting: Callable[[str, str], None], ansi: str
 ) -> None:
