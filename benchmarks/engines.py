@@ -274,7 +274,7 @@ class Spark:
     name = "Spark"
     in_process = False
     full = 1_000_000
-    many, many_large = 50, 5  # 50 are one query
+    many, many_large = 50, 5  # 50 are five queries
 
     def missing(self) -> str | None:
         if find_spec("pyspark") is None:

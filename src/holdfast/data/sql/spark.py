@@ -392,7 +392,7 @@ class SparkSample(SqlSample):
     """The rows of a DataFrame, and what was joined to them by their key."""
 
     dialect = SPARK
-    most_sums = 50  # with more, the code that Spark generates is too long for Java to compile
+    most_sums = 10  # of more the code that Spark generates is one method too long to be compiled
 
     def __init__(self, frame: DataFrame) -> None:
         self._table = WatchedTable(frame)
