@@ -87,7 +87,7 @@ class ClaimedQuestion:
         raise TypeError(f"{self.text} is tested by its rule")
 
     @property
-    def asked_by(self) -> Bound | None:
+    def ledger_question(self) -> Bound | None:
         """What a ledger asks in its place; None where no theorem covers its parts in such rows."""
         question, ground = self.question, self.ground
         parts = all_parts(question) if is_derived(question) else [question]

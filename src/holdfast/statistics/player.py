@@ -138,7 +138,7 @@ def _asked_instead(
     (estimate,) = yield next(play)
     if not estimate.refuted:
         return Joined(estimate.value, estimate.interval)
-    whole = described() or question.asked_by
+    whole = described() or question.ledger_question
     if whole is None:
         return Joined(None, Interval(question.low, question.high))
     if not is_single(whole):
